@@ -8,6 +8,11 @@ export function good(value: unknown, payloads: readonly Payload[] = []): Upstrea
   return { status: 200, body: JSON.stringify(value), cost: COST, payloads }
 }
 
+/** An answer with data that is already JSON. */
+export function goodText(body: string, payloads: readonly Payload[]): UpstreamAnswer {
+  return { status: 200, body, cost: COST, payloads }
+}
+
 /** A refusal in the venue's words. */
 export function error(status: number, code: string, message: string): UpstreamAnswer {
   const body = JSON.stringify({ error: { code, message, service: 'emulator' } })

@@ -15,6 +15,8 @@ export interface Markets {
   readonly times: (market: Proposition) => PhaseTimes
   /** When anything but its book changed last. */
   updatedAt(market: Proposition): number
+  /** Counts all that happened to a market: at equal revisions it is shown in the same way. */
+  revision(market: Proposition): number
   note(event: WorldEvent): void
   /** The venue's clock. */
   now(): number
@@ -46,7 +48,8 @@ class Directory implements Markets {
   private readonly bySeries = new Map<string, Proposition[]>()
   private readonly series = new Map<string, TopicSeriesFacts>()
   private readonly phaseTimes = new Map<Proposition, Map<Phase, number>>()
-  private readonly moves = new Map<Proposition, number>()
+  private readonly updates = new Map<Proposition, number>()
+  private readonly revisions = new Map<Proposition, number>()
   private indexed = 0
 
   constructor(world: World, speed: number) {
@@ -86,16 +89,21 @@ class Directory implements Markets {
   readonly times = (market: Proposition): PhaseTimes => this.phaseTimes.get(market) ?? NO_TIMES
 
   updatedAt(market: Proposition): number {
-    const moved = this.moves.get(market) ?? 0
-    return Math.max(market.listTime, moved, ...this.times(market).values())
+    return this.updates.get(market) ?? market.listTime
+  }
+
+  revision(market: Proposition): number {
+    return this.revisions.get(market) ?? 0
   }
 
   note(event: WorldEvent): void {
-    const { proposition } = event
-    if (event.kind === 'moved') this.moves.set(proposition, event.at)
-    if (event.kind !== 'listed' && event.kind !== 'phase') return
+    const { proposition, kind, at } = event
+    this.revisions.set(proposition, this.revision(proposition) + 1)
+    if (kind === 'book' || kind === 'tick') return
+    this.updates.set(proposition, Math.max(this.updatedAt(proposition), at))
+    if (kind === 'moved') return
     const own = this.phaseTimes.get(proposition) ?? new Map<Phase, number>()
-    this.phaseTimes.set(proposition, own.set(proposition.phase, event.at))
+    this.phaseTimes.set(proposition, own.set(proposition.phase, at))
   }
 
   private catchUp(): void {

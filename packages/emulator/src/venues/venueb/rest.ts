@@ -5,7 +5,8 @@ import type {
   UpstreamRequest,
   World,
 } from '../../core/upstream.ts'
-import { bad, COST, error, good, missing } from './answers.ts'
+import { TextCache } from '../../core/text-cache.ts'
+import { bad, COST, error, good, goodText, missing } from './answers.ts'
 import { candlesticksOf, MAX_CANDLES, parseCandleQuery } from './candlesticks.ts'
 import { selectMarkets, selectPage, wholeOf, type Combos } from './market-query.ts'
 import { ALL_ROUND_SERIES, type Markets } from './markets.ts'
@@ -125,7 +126,8 @@ class Rest {
     const page = selectPage(chosen, query, 100, 1000)
     if (typeof page === 'string') return bad(page)
     const { rows, cursor } = page
-    return good({ cursor, markets: rows.map(this.object) }, rows.map(this.claim))
+    const texts = rows.map(this.text).join(',')
+    return goodText(`{"cursor":"${cursor}","markets":[${texts}]}`, rows.map(this.claim))
   }
 
   private listEvents({ query }: UpstreamRequest, combos: Combos): UpstreamAnswer {
@@ -141,12 +143,13 @@ class Rest {
     const page = selectPage([...events.values()], query, 200, 200)
     if (typeof page === 'string') return bad(page)
     const nested = query.get('with_nested_markets') === 'true'
-    const rows = page.rows.map((group) => {
-      const event = eventObject(group[0]!, this.markets.names(group[0]!))
-      return nested ? { ...event, markets: group.map(this.object) } : event
+    const texts = page.rows.map((group) => {
+      const event = JSON.stringify(eventObject(group[0]!, this.markets.names(group[0]!)))
+      return nested ? `${event.slice(0, -1)},"markets":[${group.map(this.text).join(',')}]}` : event
     })
     const shown = nested ? page.rows.flat().map(this.claim) : []
-    return good({ cursor: page.cursor, events: rows, milestones: [] }, shown)
+    const body = `{"cursor":"${page.cursor}","events":[${texts.join(',')}],"milestones":[]}`
+    return goodText(body, shown)
   }
 
   private oneEvent(ticker: string, { query }: UpstreamRequest): UpstreamAnswer {
@@ -255,6 +258,11 @@ class Rest {
       this.markets.times(market),
       this.markets.updatedAt(market),
     )
+
+  private readonly texts = new TextCache<Proposition>((market) => this.object(market))
+
+  private readonly text = (market: Proposition): string =>
+    this.texts.read(market, this.markets.revision(market))
 
   private readonly claim = (market: Proposition): Payload => {
     const { winner } = market.outcome ?? {}

@@ -9,6 +9,15 @@ export function good(
   return { status: 200, body: JSON.stringify(value), headers: JSON_TYPE, bucket, payloads }
 }
 
+/** An answer with data that is already JSON. */
+export function goodText(
+  body: string,
+  bucket: string,
+  payloads: readonly Payload[],
+): UpstreamAnswer {
+  return { status: 200, body, headers: JSON_TYPE, bucket, payloads }
+}
+
 /** An error answer, in the form of the service that rejects the request. */
 export function failed(status: number, body: object, bucket: string): UpstreamAnswer {
   return { status, body: JSON.stringify(body), headers: JSON_TYPE, bucket }

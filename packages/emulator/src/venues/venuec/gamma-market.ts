@@ -1,7 +1,7 @@
 import { printScaled } from '@priorbook/sdk/domain'
 import type { Phase } from '../../core/upstream.ts'
 import type { Condition } from './conditions.ts'
-import { competitiveOf, restingOf, toGammaEvent } from './gamma-event.ts'
+import { competitiveOf, restingOf } from './gamma-event.ts'
 import { baseFeeOf, isClosed, pricesOf, toNumber, type Memory } from './memory.ts'
 import {
   blankTime,
@@ -15,23 +15,49 @@ import {
 } from './texts.ts'
 import { priceText } from './token-book.ts'
 
-/** A market as Gamma shows it: lists are JSON text, amounts come as text and as number. */
-export function toGammaMarket(condition: Condition, memory: Memory): object {
-  const events = [toGammaEvent(condition.event, memory)]
-  return toNestedMarket(condition, memory, { events })
-}
-
-/** A market inside its event, which it does not repeat. */
-export function toNestedMarket(
-  condition: Condition,
-  memory: Memory,
-  around: { readonly events?: readonly object[] } = {},
-): object {
+/** A market as Gamma shows it, up to its events: lists are JSON text, amounts are text and number. */
+export function fieldsBeforeEvents(condition: Condition, memory: Memory): object {
   return {
     ...descriptionFields(condition),
     ...stateFields(condition, memory),
     ...volumeFields(condition),
-    ...tradingFields(condition, memory, around),
+    acceptingOrders: condition.proposition.phase === 'open',
+    negRisk: condition.event.negRiskId !== undefined,
+    ...negRiskIds(condition),
+  }
+}
+
+/** The fields of a market after its events, which a market inside its event does not have. */
+export function fieldsAfterEvents(condition: Condition, memory: Memory): object {
+  const { proposition: of } = condition
+  const { phase } = of
+  const opened = memory.enteredAt(of, 'open') ?? (phase === 'listed' ? undefined : of.openTime)
+  return {
+    ready: false,
+    funded: false,
+    ...(opened === undefined ? {} : { acceptingOrdersTimestamp: isoTime(seconds(opened)) }),
+    cyom: false,
+    competitive: competitiveOf(condition),
+    pagerDutyNotificationEnabled: false,
+    approved: true,
+    rewardsMinSize: 50,
+    rewardsMaxSpread: 4.5,
+    ...quotes(condition),
+    automaticallyActive: true,
+    clearBookOnStart: false,
+    showGmpSeries: false,
+    showGmpOutcome: false,
+    manualActivation: false,
+    negRiskOther: false,
+    umaResolutionStatuses: listText(STATUSES[phase] ?? []),
+    pendingDeployment: false,
+    deploying: false,
+    rfqEnabled: false,
+    ...(of.topic === undefined ? { eventStartTime: isoTime(of.openTime) } : {}),
+    holdingRewardsEnabled: false,
+    feesEnabled: of.topic === undefined,
+    requiresTranslation: false,
+    ...(of.topic === undefined ? ROUND_FEES : {}),
   }
 }
 
@@ -103,47 +129,6 @@ function volumeFields(condition: Condition): object {
     liquidityClob: liquidity,
     makerBaseFee: baseFeeOf(of),
     takerBaseFee: baseFeeOf(of),
-  }
-}
-
-function tradingFields(
-  condition: Condition,
-  memory: Memory,
-  around: { readonly events?: readonly object[] },
-): object {
-  const { proposition: of } = condition
-  const { phase } = of
-  const opened = memory.enteredAt(of, 'open') ?? (phase === 'listed' ? undefined : of.openTime)
-  return {
-    acceptingOrders: phase === 'open',
-    negRisk: condition.event.negRiskId !== undefined,
-    ...negRiskIds(condition),
-    ...around,
-    ready: false,
-    funded: false,
-    ...(opened === undefined ? {} : { acceptingOrdersTimestamp: isoTime(seconds(opened)) }),
-    cyom: false,
-    competitive: competitiveOf(condition),
-    pagerDutyNotificationEnabled: false,
-    approved: true,
-    rewardsMinSize: 50,
-    rewardsMaxSpread: 4.5,
-    ...quotes(condition),
-    automaticallyActive: true,
-    clearBookOnStart: false,
-    showGmpSeries: false,
-    showGmpOutcome: false,
-    manualActivation: false,
-    negRiskOther: false,
-    umaResolutionStatuses: listText(STATUSES[phase] ?? []),
-    pendingDeployment: false,
-    deploying: false,
-    rfqEnabled: false,
-    ...(of.topic === undefined ? { eventStartTime: isoTime(of.openTime) } : {}),
-    holdingRewardsEnabled: false,
-    feesEnabled: of.topic === undefined,
-    requiresTranslation: false,
-    ...(of.topic === undefined ? ROUND_FEES : {}),
   }
 }
 

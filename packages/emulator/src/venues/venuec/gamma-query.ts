@@ -41,11 +41,7 @@ export function selectRows<Row>(
   }
   const chosen = all.filter((row) => filters.every((filter) => filter(row)))
   const isDescending = query.get('ascending') === 'false'
-  const sorted = sortRows(
-    chosen,
-    names.map((name) => shape.orders[name]!),
-    isDescending,
-  )
+  const sorted = sortRows(chosen, names, shape, isDescending)
   return sorted.slice(offset, offset + Math.min(limit, MAX_LIMIT))
 }
 
@@ -60,17 +56,21 @@ export function wholeOf(
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined
 }
 
-// Keys are read once per row: some of them are sums over a book.
+// Rows come in the order of their ids, and sorting keeps the order of rows with equal keys.
 function sortRows<Row>(
-  rows: readonly Row[],
-  readers: readonly ((row: Row) => number)[],
+  rows: Row[],
+  names: readonly string[],
+  shape: Shape<Row>,
   isDescending: boolean,
-): readonly Row[] {
+): Row[] {
+  if (names[0] === 'id') return isDescending ? rows.reverse() : rows
   const sign = isDescending ? -1 : 1
+  const readers = names.map((name) => shape.orders[name]!)
+  // Keys are read once per row: some of them are sums over a book.
   const keyed = rows.map((row) => ({ row, keys: readers.map((read) => sign * read(row)) }))
   keyed.sort((a, b) => {
-    for (const [at, key] of a.keys.entries()) {
-      const difference = key - b.keys[at]!
+    for (let at = 0; at < a.keys.length; at++) {
+      const difference = a.keys[at]! - b.keys[at]!
       if (difference !== 0) return difference
     }
     return 0

@@ -1,10 +1,9 @@
-import type { UpstreamAnswer, UpstreamRequest } from '../../core/upstream.ts'
-import { failed, good } from './answers.ts'
+import type { Payload, UpstreamAnswer, UpstreamRequest } from '../../core/upstream.ts'
+import { failed, good, goodText } from './answers.ts'
 import type { Condition, Conditions, EventGroup } from './conditions.ts'
-import { toGammaEvent } from './gamma-event.ts'
-import { toGammaMarket, toNestedMarket } from './gamma-market.ts'
 import { selectRows, wholeOf, type Shape } from './gamma-query.ts'
 import { eventShape, marketShape } from './gamma-shapes.ts'
+import { GammaTexts } from './gamma-texts.ts'
 import { claimOf, type Memory } from './memory.ts'
 import type { Tag, Tags } from './tags.ts'
 import { eventTitleOf } from './texts.ts'
@@ -31,15 +30,15 @@ const MAX_TAGS = 300
 
 class Gamma {
   private readonly conditions: Conditions
-  private readonly memory: Memory
   private readonly tags: Tags
+  private readonly texts: GammaTexts
   private readonly markets: Shape<Condition>
   private readonly events: Shape<EventGroup>
 
   constructor({ conditions, memory, tags }: GammaParts) {
     this.conditions = conditions
-    this.memory = memory
     this.tags = tags
+    this.texts = new GammaTexts(memory, tags)
     this.markets = marketShape(memory, tags)
     this.events = eventShape(memory, tags)
   }
@@ -72,28 +71,24 @@ class Gamma {
     const chosen = selectRows(this.conditions.all(), query, this.markets)
     if ('problem' in chosen) return refused(chosen.problem, 'gamma_markets')
     const isTagged = query.get('include_tag') === 'true'
-    const rows = chosen.map((condition) => {
-      const market = toGammaMarket(condition, this.memory)
-      return isTagged ? { ...market, tags: this.tags.of(condition.event) } : market
-    })
-    return good(rows, 'gamma_markets', chosen.map(claimOf))
+    const rows = chosen.map((condition) => this.texts.market(condition, isTagged))
+    return goodText(`[${rows.join(',')}]`, 'gamma_markets', chosen.map(claimOf))
   }
 
   private listEvents(query: URLSearchParams): UpstreamAnswer {
     const chosen = selectRows(this.conditions.events(), query, this.events)
     if ('problem' in chosen) return refused(chosen.problem, 'gamma_events')
-    const claims = chosen.flatMap(({ conditions }) => conditions.map(claimOf))
-    return good(chosen.map(this.toEvent), 'gamma_events', claims)
+    return goodText(`[${this.listText(chosen)}]`, 'gamma_events', claimsOf(chosen))
   }
 
   private market(condition: Condition | undefined, name: string): UpstreamAnswer {
     if (condition === undefined) return unknown(name)
-    return good(toGammaMarket(condition, this.memory), 'gamma', [claimOf(condition)])
+    return goodText(this.texts.market(condition), 'gamma', [claimOf(condition)])
   }
 
   private event(event: EventGroup | undefined, name: string): UpstreamAnswer {
     if (event === undefined) return unknown(name)
-    return good(this.toEvent(event), 'gamma', event.conditions.map(claimOf))
+    return goodText(this.texts.event(event), 'gamma', claimsOf([event]))
   }
 
   private allTags(): readonly Tag[] {
@@ -130,19 +125,18 @@ class Gamma {
       )
       .filter((event) => !this.events.flags['closed']!(event))
     const events = found.slice((page - 1) * limit, page * limit)
-    const answer = {
-      events: events.map(this.toEvent),
-      pagination: { hasMore: found.length > page * limit, totalResults: found.length },
-    }
-    const claims = events.flatMap(({ conditions }) => conditions.map(claimOf))
-    return good(answer, 'gamma_search', claims)
+    const pagination = { hasMore: found.length > page * limit, totalResults: found.length }
+    const body = `{"events":[${this.listText(events)}],"pagination":${JSON.stringify(pagination)}}`
+    return goodText(body, 'gamma_search', claimsOf(events))
   }
 
-  private readonly toEvent = (event: EventGroup): object => ({
-    ...toGammaEvent(event, this.memory),
-    markets: event.conditions.map((condition) => toNestedMarket(condition, this.memory)),
-    tags: this.tags.of(event),
-  })
+  private listText(events: readonly EventGroup[]): string {
+    return events.map((event) => this.texts.event(event)).join(',')
+  }
+}
+
+function claimsOf(events: readonly EventGroup[]): Payload[] {
+  return events.flatMap(({ conditions }) => conditions.map(claimOf))
 }
 
 function refused(problem: string, bucket: string): UpstreamAnswer {

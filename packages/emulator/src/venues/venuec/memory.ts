@@ -11,6 +11,8 @@ export interface Memory {
   changedAt(proposition: Proposition): number
   /** When anything of it changed last. */
   updatedAt(proposition: Proposition): number
+  /** Counts all that happened to it: at equal revisions it is shown in the same way. */
+  revision(proposition: Proposition): number
   /** When it entered a phase; undefined where it never did. */
   enteredAt(proposition: Proposition, phase: Phase): number | undefined
   /** What the taker of the last trade did with the first outcome; undefined before any. */
@@ -28,6 +30,7 @@ type Times = {
   changed?: number
   updated?: number
   taker?: Fill['taker']
+  revision: number
   entered: Map<Phase, number>
 }
 
@@ -42,7 +45,8 @@ export function createMemory(world: World, speed: number): Memory {
   return {
     note(event) {
       const { kind, at, proposition } = event
-      const known: Times = times.get(proposition) ?? { entered: new Map() }
+      const known: Times = times.get(proposition) ?? { revision: 0, entered: new Map() }
+      known.revision++
       known.updated = at
       if (kind === 'book') known.changed = at
       if (kind === 'book' && event.fill !== undefined) known.taker = event.fill.taker
@@ -51,6 +55,10 @@ export function createMemory(world: World, speed: number): Memory {
     },
     changedAt: (proposition) => times.get(proposition)?.changed ?? proposition.listTime,
     updatedAt: (proposition) => times.get(proposition)?.updated ?? proposition.listTime,
+    revision(proposition) {
+      const counted = times.get(proposition)?.revision ?? 0
+      return 2 * counted + (traded(proposition) ? 1 : 0)
+    },
     lastTaker: (proposition) => times.get(proposition)?.taker,
     enteredAt: (proposition, phase) => times.get(proposition)?.entered.get(phase),
     traded,
