@@ -1,5 +1,6 @@
 import { benchApi } from './api.ts'
 import { benchBacktest } from './backtest.ts'
+import { benchBreadth } from './breadth.ts'
 import { benchCapture } from './capture.ts'
 import { benchCatalogue } from './catalogue.ts'
 import { benchCluster } from './cluster.ts'
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   tape: benchTape,
   growth: benchGrowth,
   capture: benchCapture,
+  breadth: benchBreadth,
   catalogue: benchCatalogue,
   cluster: benchCluster,
   api: benchApi,

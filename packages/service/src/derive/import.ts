@@ -214,6 +214,7 @@ class ImportRun {
       this.problem(this.places.find(journal) ?? `record ${journal}`, code, detail)
     }
     await this.options.store.append(batch)
+    this.applier.forgetEnded()
     this.pending = 0
     this.places.clear()
     let done = 0

@@ -162,7 +162,7 @@ export class Applier {
     })
     this.prices = new PriceChecks(venue, {
       bookOf: (key) => this.state.tracks.get(key)!.assembler.ladder,
-      recordOf: (marketId) => this.state.markets.get(marketId),
+      gridOf: (marketId) => this.state.markets.briefOf(marketId)?.grid,
     })
   }
 
@@ -271,7 +271,7 @@ export class Applier {
     for (const { hasEnded, assembler, instrument } of tracks.values()) {
       const { lastReceived } = assembler
       if (hasEnded || lastReceived === 0 || lastReceived >= before) continue
-      if (isLastStatus(markets.get(instrument.market)?.status ?? '')) found.push(instrument.key)
+      if (isLastStatus(markets.briefOf(instrument.market)?.status ?? '')) found.push(instrument.key)
     }
     return found
   }
@@ -767,7 +767,6 @@ export class Applier {
   private applyMarket(event: MarketRevision): void {
     const { markets, tracks, captureStarted } = this.state
     const { record, anomaly } = markets.merge(event)
-    this.prices.forget(record.marketId)
     if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a

@@ -2,20 +2,33 @@ import {
   findAnomaly,
   type MarketRecord,
   type MarketRevision,
+  type MarketStatus,
+  type Micros,
   type RevisionAnomaly,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { BoundedMap } from '../lib/bounded-map.ts'
 import type { StoreReader } from '../store/store.ts'
+import { TickGrid } from './tick-grid.ts'
 
-// Max markets kept, more than are open at once as a rule; others are read from the store again. A record
-// with all that the venue said takes up to 20 KB.
-const MAX_MARKETS = 4000
+// Max records that stay after they are stored; a record with all that the venue said takes up to 20 KB.
+const MAX_RECORDS = 4000
 
-/** The newest record of every market named lately, up to one batch ahead of the store. */
+/** What applying a book needs to know of its market. */
+export type MarketBrief = {
+  readonly status: MarketStatus | undefined
+  readonly openTime: Micros | undefined
+  /** The prices that it allows; undefined where its record does not say. */
+  readonly grid: TickGrid | undefined
+}
+
+/**
+ * What is known of markets, up to one batch ahead of the store: a brief of all whose books are held, and the
+ * records of those that were named lately. Others are read from the store again.
+ */
 export class MarketMemory {
-  /** Undefined for a market that the store does not have. */
-  private readonly records = new BoundedMap<string, MarketRecord | undefined>(MAX_MARKETS)
+  /** Undefined for a market that the store does not have. The one that was set longest ago comes first. */
+  private readonly records = new Map<string, MarketRecord | undefined>()
+  private readonly briefs = new Map<string, MarketBrief>()
   private readonly store: StoreReader
   private readonly venue: VenueId
 
@@ -26,7 +39,7 @@ export class MarketMemory {
 
   /** How many markets are in memory. */
   get size(): number {
-    return this.records.size
+    return Math.max(this.records.size, this.briefs.size)
   }
 
   /** True when `get` needs no `load` first. */
@@ -38,15 +51,42 @@ export class MarketMemory {
     return this.records.get(marketId)
   }
 
+  /** What books need to know; undefined for a market that is not known or was never named. */
+  briefOf(marketId: string): MarketBrief | undefined {
+    return this.briefs.get(marketId)
+  }
+
   /** Reads a record from the store. */
   async load(marketId: string): Promise<void> {
     const state = await this.store.market(this.venue, marketId)
-    this.records.set(marketId, state?.record)
+    this.remember(marketId, state?.record)
   }
 
   /** Forgets a market; only after all that was merged into its record is stored. */
   forget(marketId: string): void {
     this.records.delete(marketId)
+    this.briefs.delete(marketId)
+  }
+
+  /** True while more records are kept than needed. */
+  get isFull(): boolean {
+    return this.records.size > MAX_RECORDS
+  }
+
+  /** Forgets the oldest records, not their briefs; all but those of the pending markets must be stored. */
+  trim(pending: ReadonlySet<string>): void {
+    for (const marketId of this.records.keys()) {
+      if (!this.isFull) return
+      if (!pending.has(marketId)) this.records.delete(marketId)
+    }
+  }
+
+  private remember(marketId: string, record: MarketRecord | undefined): void {
+    this.records.delete(marketId)
+    this.records.set(marketId, record)
+    if (record === undefined) return
+    const { status, openTime } = record
+    this.briefs.set(marketId, { status, openTime, grid: TickGrid.of(record) })
   }
 
   /** Merges what a message says of a market into its record; returns the result and its anomaly. */
@@ -60,7 +100,7 @@ export class MarketMemory {
     const merged = mergeRecords(anomaly?.code === 'reused_id' ? undefined : before, said)
     const record =
       anomaly === undefined ? merged : { ...merged, lastAnomaly: { ...anomaly, received } }
-    this.records.set(said.marketId, record)
+    this.remember(said.marketId, record)
     return anomaly === undefined ? { record } : { record, anomaly }
   }
 }

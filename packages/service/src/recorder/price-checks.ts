@@ -1,19 +1,16 @@
-import { VENUES, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { Ladder, Observation } from '@priorbook/sdk/tape'
 import type { ParityNote } from '../store/store.ts'
 import type { BatchRows } from './batch.ts'
-import { TickGrid } from './tick-grid.ts'
-
-// More markets than trade at a time; others are looked up again.
-const MAX_MARKETS = 4000
+import type { TickGrid } from './tick-grid.ts'
 
 /** The best prices of a book. */
 type Best = Pick<Ladder, 'bestBid' | 'bestAsk' | 'one'>
 
-/** Where checks of prices find the books and the records of markets. */
+/** Where checks of prices find the books and the prices that markets allow. */
 export type PriceSources = {
   bookOf(key: string): Best
-  recordOf(marketId: string): MarketRecord | undefined
+  gridOf(marketId: string): TickGrid | undefined
 }
 
 /** Checks the prices of new rows against the other book of their market and against its ticks. */
@@ -21,17 +18,11 @@ export class PriceChecks {
   private readonly venue: VenueId
   private readonly sources: PriceSources
   private readonly isPaired: boolean
-  private readonly grids = new Map<string, TickGrid | undefined>()
 
   constructor(venue: VenueId, sources: PriceSources) {
     this.venue = venue
     this.sources = sources
     this.isPaired = VENUES[venue].booksPer === 'token'
-  }
-
-  /** Forgets the ticks of a market whose record changed. */
-  forget(marketId: string): void {
-    this.grids.delete(marketId)
   }
 
   /** Notes what is wrong with the rows of one message: those from a number on. */
@@ -41,7 +32,7 @@ export class PriceChecks {
     for (let at = from; at < observations.length; at++) {
       const row = observations[at]!
       const { market } = row.instrument
-      if (this.gridOf(market)?.isLeftBy(row) === true) {
+      if (this.sources.gridOf(market)?.isLeftBy(row) === true) {
         parity.push(this.note(market, row, 'off_tick'))
       }
       if (!this.isPaired || at === from || compared?.has(market) === true) continue
@@ -69,15 +60,6 @@ export class PriceChecks {
       if (instrument.market === market && instrument.key !== key) return observations[index]
     }
     return undefined
-  }
-
-  private gridOf(marketId: string): TickGrid | undefined {
-    const known = this.grids.get(marketId)
-    if (known !== undefined || this.grids.has(marketId)) return known
-    if (this.grids.size >= MAX_MARKETS) this.grids.clear()
-    const grid = TickGrid.of(this.sources.recordOf(marketId))
-    this.grids.set(marketId, grid)
-    return grid
   }
 
   private note(

@@ -89,7 +89,10 @@ export class Readiness {
       case 'sample':
         return this.sampleEnds.has(sampleName(event))
       default:
-        return this.tracks.has(event.instrument.key) && this.markets.knows(event.instrument.market)
+        return (
+          this.tracks.has(event.instrument.key) &&
+          this.markets.briefOf(event.instrument.market) !== undefined
+        )
     }
   }
 
@@ -160,6 +163,7 @@ export class Readiness {
   /** True when something can be forgotten. */
   get hasEnded(): boolean {
     if (this.endedMarkets.size > ENDED_KEPT || this.sampleEnds.size > SAMPLE_ENDS_KEPT) return true
+    if (this.markets.isFull) return true
     for (const track of this.tracks.values()) if (track.hasEnded) return true
     return false
   }
@@ -169,6 +173,7 @@ export class Readiness {
    * must be stored, for it is read from there again.
    */
   forgetEnded(pending: ReadonlySet<string>): void {
+    this.markets.trim(pending)
     for (const [key, track] of this.tracks) {
       const { market } = track.instrument
       if (!track.hasEnded || pending.has(key) || pending.has(market)) continue
@@ -198,6 +203,7 @@ export class Readiness {
   // A market that was never named gets a first, bare record with what the message says of it.
   private async loadMarket(market: string, message: NamingMessage): Promise<void> {
     const { received, number: journal } = message
+    if (this.markets.briefOf(market) !== undefined) return
     if (!this.markets.knows(market)) await this.markets.load(market)
     if (this.markets.get(market) !== undefined) return
     const bare = this.options.toBareMarket(market, message.value())
@@ -208,11 +214,11 @@ export class Readiness {
   private async loadTrack(instrument: Instrument): Promise<void> {
     const { store, venue, keepsStates } = this.options
     const { market, key } = instrument
-    if (!this.markets.knows(market)) await this.markets.load(market)
+    if (this.markets.briefOf(market) === undefined) await this.markets.load(market)
     const start = await readTrackStart(
       store,
       instrument,
-      this.markets.get(market)?.openTime,
+      this.markets.briefOf(market)?.openTime,
       this.captureStarted,
     )
     const track = new Track(instrument, start, keepsStates)

@@ -1,0 +1,115 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { withScratch } from './lib/scratch.ts'
+
+const EMULATOR = fileURLToPath(
+  new URL('../packages/emulator/bin/priorbook-emulator.mjs', import.meta.url),
+)
+const CHILD = fileURLToPath(new URL('./breadth-child.ts', import.meta.url))
+const B = Number(process.env['BENCH_VENUEB'] ?? 20_000)
+const C = Number(process.env['BENCH_VENUEC'] ?? 10_000)
+const PER_SECOND = Number(process.env['BENCH_PER_SECOND'] ?? 15_000)
+const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 600)
+const FAULTS = process.env['BENCH_FAULTS'] ?? 'none'
+/** A book of most markets never changes, so all that are going to open have. */
+const OPEN_SHARE = 0.99
+const GIVE_UP_SECONDS = 300
+
+/** One second of the recorder: messages and processor time so far, books open and memory now, lag lately. */
+export type BreadthSecond = {
+  readonly messages: number
+  readonly books: number
+  readonly cpuSeconds: number
+  readonly rssMb: number
+  readonly lagP99Ms: number
+  /** The states of the connectors, in words. */
+  readonly details: readonly string[]
+}
+
+/**
+ * Whole venues: all markets of B and C of the emulator's broad world, in a process of its own, recorded by one
+ * process. The time until the books are open from an empty folder and after a restart, then messages, lag,
+ * processor time and memory.
+ */
+export function benchBreadth(): Promise<Record<string, unknown>> {
+  return withScratch(async (folder) => {
+    const flags = ['--breadth', `venueb:${B},venuec:${C}`, '--breadth-rate', String(PER_SECOND)]
+    const faults = ['--faults', FAULTS, '--venues', 'venueb,venuec']
+    const emulator = start(EMULATOR, ['--json', '--until-stdin-ends', ...flags, ...faults])
+    const addresses = await firstLine(emulator)
+    const wanted = (B + 2 * C) * OPEN_SHARE
+    const cold = await record(folder, addresses, wanted, SECONDS)
+    const warm = await record(folder, addresses, wanted, 10)
+    emulator.stdin!.end()
+    await ended(emulator)
+    const steady = cold.seconds.slice(cold.openAt)
+    const [first, last] = [steady[0], steady.at(-1)]
+    if (first === undefined || last === undefined || first === last) {
+      return { books_open: cold.seconds.at(-1)?.books ?? 0, cold_start_s: null }
+    }
+    const seconds = steady.length - 1
+    return {
+      books_open: last.books,
+      messages_per_s: Math.round((last.messages - first.messages) / seconds),
+      lag_p99_ms: round(Math.max(...steady.map(({ lagP99Ms }) => lagP99Ms))),
+      lag_median_p99_ms: round(medianOf(steady.map(({ lagP99Ms }) => lagP99Ms))),
+      cores_used: round((last.cpuSeconds - first.cpuSeconds) / seconds),
+      rss_mb: round(Math.max(...cold.seconds.map(({ rssMb }) => rssMb))),
+      seconds,
+      cold_start_s: cold.openAt,
+      restart_s: warm.openAt,
+    }
+  })
+}
+
+async function record(
+  folder: string,
+  addresses: string,
+  wanted: number,
+  wantedSeconds: number,
+): Promise<{ readonly seconds: BreadthSecond[]; readonly openAt: number }> {
+  const begun = performance.now()
+  const child = start(CHILD, [folder, addresses])
+  const seconds: BreadthSecond[] = []
+  let openAt: number | undefined
+  for await (const line of createInterface({ input: child.stdout! })) {
+    const second = JSON.parse(line) as BreadthSecond
+    seconds.push(second)
+    const elapsed = Math.round((performance.now() - begun) / 1000)
+    if (openAt === undefined && second.books >= wanted) openAt = elapsed
+    if (seconds.length % 10 === 0) console.error(`${elapsed} s: ${JSON.stringify(second)}`)
+    if (openAt === undefined ? elapsed > GIVE_UP_SECONDS : elapsed > openAt + wantedSeconds) break
+  }
+  child.stdin!.end()
+  await ended(child)
+  return { seconds, openAt: openAt ?? Infinity }
+}
+
+function medianOf(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
+}
+
+function start(file: string, args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [...process.execArgv, file, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+}
+
+function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout! }).once('line', resolve)
+    child.once('exit', () => reject(new Error('the emulator ended')))
+  })
+}
+
+function ended(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    if (child.exitCode !== null) resolve()
+    else child.once('exit', () => resolve())
+  })
+}
+
+function round(value: number): number {
+  return Math.round(value * 100) / 100
+}
