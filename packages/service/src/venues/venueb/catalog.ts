@@ -39,6 +39,8 @@ export type CatalogAnswer = {
 /** What the request says beside the answer: the series of all its markets, and facts of series. */
 export type CatalogContext = {
   readonly seriesTicker?: string
+  /** The series of single markets, by their tickers. */
+  readonly seriesOf?: ReadonlyMap<string, string>
   readonly series?: SeriesFacts
 }
 
@@ -159,7 +161,11 @@ function parseMarket(
     decimal(market, 'settlement_value_dollars') ?? centsAsDollars(market, 'settlement_value')
   const settledTime = time(market, 'settlement_ts')
   const [openTime, closeTime] = [time(market, 'open_time'), time(market, 'close_time')]
-  const series = event?.seriesTicker ?? optionalId(market, 'series_ticker') ?? context.seriesTicker
+  const series =
+    event?.seriesTicker ??
+    optionalId(market, 'series_ticker') ??
+    context.seriesOf?.get(marketId) ??
+    context.seriesTicker
   const named = readTicker(marketId, { series, event: eventTicker })
   const facts = context.series?.get(series ?? named.seriesTicker ?? '')
   const strike = strikeOf(market) ?? named.strike
@@ -313,6 +319,17 @@ export function readSeriesFacts(request: Readonly<Record<string, unknown>>): Ser
   if (typeof series === 'string' && fees !== undefined) return new Map([[series, readSeries(fees)]])
   if (!isObject(facts)) return new Map()
   return new Map(Object.entries(facts).map(([ticker, said]) => [ticker, readSeries(said)]))
+}
+
+/** Reads the series of single markets that a request names. */
+export function readSeriesOf(request: Readonly<Record<string, unknown>>): Map<string, string> {
+  const { series_of: said } = request
+  if (!isObject(said)) return new Map()
+  return new Map(
+    Object.entries(said).flatMap(([ticker, series]) =>
+      typeof series === 'string' ? [[ticker, series] as const] : [],
+    ),
+  )
 }
 
 /** A series as a request repeats it. */

@@ -79,6 +79,8 @@ const LINGER_MS = 15_000
 /** How far back trades are requested for a market that was never on the socket. */
 const HISTORY_MS = 3_600_000
 const FIRST_CHECK_MS = 1_000
+/** The time between the checks of two markets of an earlier run. */
+const RESUMED_CHECK_MS = 10
 const MAX_CHECK_MS = 300_000
 const REFUSED_MS = 300_000
 const BOOKS = { minIntervalMs: 1_000, maxIntervalMs: 120_000, closingMs: 300_000 }
@@ -167,9 +169,16 @@ export class VenueBConnector implements Connector {
 
   resume(unresolved: readonly UnresolvedMarket[]): void {
     const nowMs = this.#nowMs()
+    let checkMs = nowMs
     for (const { marketId, native, facts } of unresolved) {
-      this.#markets.resume(marketId, nowMs, seriesOf(native))
-      if (facts !== undefined) this.#selection.update(facts, activityOf(facts, native), nowMs)
+      if (facts === undefined) {
+        this.#markets.resume(marketId, nowMs, seriesOf(native))
+        continue
+      }
+      if (this.#markets.get(marketId) !== undefined) continue
+      this.#selection.update(facts, activityOf(facts, native), nowMs)
+      // All of them at once would take the whole quota.
+      this.#markets.adopt({ ...facts, native: {} }, nowMs, (checkMs += RESUMED_CHECK_MS))
     }
   }
 

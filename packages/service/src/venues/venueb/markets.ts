@@ -73,6 +73,15 @@ export class VenueBMarkets {
     if (this.get(ticker) === undefined) this.#markets.follow(ticker, nowMs).series = series
   }
 
+  /** Follows a market as an earlier run left it; whether that is still so is checked at this time. */
+  adopt(record: MarketRecord, nowMs: number, checkMs: number): void {
+    this.update(record, nowMs)
+    const market = this.get(record.marketId)
+    if (market === undefined) return
+    market.isSuspect = true
+    market.checkMs = checkMs
+  }
+
   /** Follows a market that only a status message has named: it is checked at once. */
   hear({ marketId, seriesTicker }: MarketRecord, nowMs: number): void {
     this.resume(marketId, nowMs, seriesTicker)

@@ -25,7 +25,7 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import { heedSelection } from '../capture/selection/told.ts'
-import { normalizeCatalogAnswer, readSeriesFacts } from './catalog.ts'
+import { normalizeCatalogAnswer, readSeriesFacts, readSeriesOf } from './catalog.ts'
 import { readInstrument } from './fields.ts'
 import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
 import {
@@ -115,6 +115,7 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
       const { series } = request
       const context = {
         ...(typeof series === 'string' ? { seriesTicker: series } : {}),
+        seriesOf: readSeriesOf(request),
         series: readSeriesFacts(request),
       }
       const { events, problems } = normalizeCatalogAnswer(value, at, context)

@@ -1,4 +1,4 @@
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { Json, MarketRecord } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureSink } from '../capture/contract.ts'
@@ -42,17 +42,15 @@ export class ResolutionChecks {
 
   async #checkDue(signal: AbortSignal): Promise<void> {
     const nowMs = this.#options.sink.steadyNow() / 1000
-    const groups = new Map<string | undefined, VenueBMarket[]>()
+    const due: VenueBMarket[] = []
     for (const market of this.#dueAt(nowMs)) {
       market.checkMs = nowMs + market.waitMs
       market.waitMs = Math.min(this.#options.maxWaitMs, market.waitMs * WAIT_GROWTH)
       if (market.misses >= MAX_MISSES) await this.#checkOne(market, signal)
-      else groups.set(market.series, [...(groups.get(market.series) ?? []), market])
+      else due.push(market)
     }
-    for (const [series, markets] of groups) {
-      for (let from = 0; from < markets.length; from += BATCH) {
-        await this.#checkMany(series, markets.slice(from, from + BATCH), signal)
-      }
+    for (let from = 0; from < due.length; from += BATCH) {
+      await this.#checkMany(due.slice(from, from + BATCH), signal)
     }
   }
 
@@ -64,18 +62,14 @@ export class ResolutionChecks {
     )
   }
 
-  async #checkMany(
-    series: string | undefined,
-    markets: readonly VenueBMarket[],
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #checkMany(markets: readonly VenueBMarket[], signal: AbortSignal): Promise<void> {
     const tickers = markets.map(({ marketId }) => marketId)
     const query = { tickers: tickers.join(','), limit: String(BATCH) }
-    const request = { kind: 'markets', tickers, ...(series === undefined ? {} : { series }) }
+    const request = { kind: 'markets', tickers, ...toRequestSeriesOf(markets) }
     const answer = await this.#options.rest.send({ request, path: '/markets', query }, signal)
     if (!answer.ok) return
     const records = recordsOf(answer.reading)
-    this.#options.onMarkets(records, series)
+    this.#options.onMarkets(records, undefined)
     const found = new Set(records.map(({ marketId }) => marketId))
     for (const market of markets) if (!found.has(market.marketId)) market.misses++
   }
@@ -103,4 +97,18 @@ export class ResolutionChecks {
     }
     market.misses++
   }
+}
+
+// The venue does not name the series of a market, so the request does: one for all, or one for each.
+function toRequestSeriesOf(
+  markets: readonly VenueBMarket[],
+): Readonly<Record<string, Json>> {
+  const [first] = markets
+  if (first?.series !== undefined && markets.every(({ series }) => series === first.series)) {
+    return { series: first.series }
+  }
+  const known = markets.flatMap(({ marketId, series }) =>
+    series === undefined ? [] : [[marketId, series] as const],
+  )
+  return known.length === 0 ? {} : { series_of: Object.fromEntries(known) }
 }
