@@ -127,7 +127,7 @@ export class Readiness {
     const yielder = new Yielder()
     for (const instrument of await store.unbroken(venue)) {
       await yielder.yieldIfDue()
-      if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument)
+      if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument, true)
     }
   }
 
@@ -211,13 +211,16 @@ export class Readiness {
     this.options.onRevision({ kind: 'market', received, journal, record })
   }
 
-  private async loadTrack(instrument: Instrument): Promise<void> {
+  // An unbroken one has no open gap: with many of them, looking for one takes most of a start.
+  private async loadTrack(instrument: Instrument, isUnbroken = false): Promise<void> {
     const { store, venue, keepsStates } = this.options
     const { market, key } = instrument
     if (this.markets.briefOf(market) === undefined) await this.markets.load(market)
+    const [gap] = isUnbroken ? [] : await store.gaps({ venue, key, open: true })
     const start = await readTrackStart(
       store,
       instrument,
+      gap,
       this.markets.briefOf(market)?.openTime,
       this.captureStarted,
     )
@@ -271,16 +274,15 @@ const FULL_PAGES = 16
 async function readTrackStart(
   store: StoreReader,
   instrument: Instrument,
+  gap: Gap | undefined,
   openTime: Micros | undefined,
   captureStarted: number | undefined,
 ): Promise<TrackStart> {
   const ref = { venue: instrument.venue, key: instrument.key }
   const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_SIZE + 1, numbers: true })
   const facts = await store.instrument(ref)
-  const gaps = await store.gaps({ ...ref, open: true })
   const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS_KEPT })
   const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
-  const gap = gaps[0]
   const sequence = facts?.lastSequence ?? 0
   const full = sequence === 0 ? undefined : await findFull(store, ref)
   return {

@@ -100,9 +100,7 @@ export class ResolutionChecks {
 }
 
 // The venue does not name the series of a market, so the request does: one for all, or one for each.
-function toRequestSeriesOf(
-  markets: readonly VenueBMarket[],
-): Readonly<Record<string, Json>> {
+function toRequestSeriesOf(markets: readonly VenueBMarket[]): Readonly<Record<string, Json>> {
   const [first] = markets
   if (first?.series !== undefined && markets.every(({ series }) => series === first.series)) {
     return { series: first.series }
