@@ -58,6 +58,7 @@ class Rest {
     this.check = check
     this.fixed = {
       series: (request) => this.listSeries(request),
+      'series/fee_changes': () => good({ series_fee_change_arr: [] }),
       events: (request) => this.listEvents(request, 'without'),
       'events/multivariate': (request) => this.listEvents(request, 'only'),
       markets: (request) => this.listMarkets(request),
