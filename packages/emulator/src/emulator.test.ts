@@ -104,10 +104,35 @@ describe('the emulator', () => {
     }
   })
 
+  it('starts with 30,000 markets in a few seconds and pages through them', async () => {
+    const begun = performance.now()
+    const emulator = await start({
+      venues: ['venueb', 'venuec'],
+      breadth: { venueb: 20_000, venuec: 10_000 },
+    })
+    expect(performance.now() - begun).toBeLessThan(10_000)
+    const address = emulator.addresses.venueb!
+    const seen = new Set<string>()
+    for (let cursor = ''; ;) {
+      const path = `/markets?status=open&mve_filter=exclude&limit=1000&cursor=${cursor}`
+      const page = (await get(address, path)) as { cursor: string; markets: { ticker: string }[] }
+      for (const { ticker } of page.markets) seen.add(ticker)
+      cursor = page.cursor
+      if (cursor === '') break
+      // The quota of the venue allows 20 requests a second.
+      await new Promise((resolve) => setTimeout(resolve, 60))
+    }
+    expect(seen.size).toBeGreaterThanOrEqual(20_000)
+    const { gamma } = emulator.addresses.venuec!
+    const last = await fetch(`${gamma}/markets?limit=500&offset=9900`)
+    expect(await last.json()).toHaveLength(100)
+  })
+
   it('refuses options that make no sense', async () => {
     await expect(startEmulator({ history: -1 })).rejects.toThrow('history')
     await expect(startEmulator({ speed: 0 })).rejects.toThrow('speed')
     await expect(startEmulator({ markets: { venuec: 7 } })).rejects.toThrow('at most 6')
+    await expect(startEmulator({ breadth: { venuea: 7 } })).rejects.toThrow('no breadth')
     const ports = { venuec: Number(new URL((await start({})).control).port) }
     await expect(startEmulator({ ports })).rejects.toThrow('venuec: listen EADDRINUSE')
     const credentials = { venueb: { keyId: 'k', privateKey: 'no key' } }

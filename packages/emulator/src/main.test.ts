@@ -69,6 +69,9 @@ describe('priorbook-emulator', () => {
       ['--history', '1.5'],
       ['--faults', 'often'],
       ['--flood', 'venueb'],
+      ['--breadth', '20000'],
+      ['--breadth', 'venuea:10'],
+      ['--breadth', 'venueb:0.5'],
       ['--nonsense'],
     ]) {
       const errors: string[] = []

@@ -89,6 +89,11 @@ describe('Gamma over a broad world', () => {
     }) as Market[] as [Market]
     expect(JSON.parse(condition['outcomes'] as string)).toEqual(two.answer.outcomes)
     expect(two.answer.outcomes[0]).not.toBe('Yes')
+    expect(condition).toMatchObject({
+      sportsMarketType: 'moneyline',
+      gameStartTime: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00$/),
+      feeType: 'sports_fees_v2',
+    })
   })
 
   it('orders and filters', () => {

@@ -1,6 +1,7 @@
-import type { Payload } from '../../core/upstream.ts'
+import type { Payload, Proposition } from '../../core/upstream.ts'
 import type { Condition } from './conditions.ts'
-import { baseFeeOf, isClosed, pricesOf, toNumber, winnerClaim, winnerOf } from './memory.ts'
+import { baseFeeOf, feesOf } from './fees.ts'
+import { isClosed, pricesOf, toNumber, winnerClaim, winnerOf } from './memory.ts'
 import { descriptionOf, imageOf, isoTime, outcomesOf, questionOf } from './texts.ts'
 
 /** A market as the order books' own catalogue shows it. */
@@ -8,7 +9,6 @@ export function toClobMarket(condition: Condition): object {
   const { proposition: of, event, ...names } = condition
   const closed = isClosed(of.phase)
   const image = imageOf(of)
-  const isGame = of.topic === undefined || of.topic.kind === 'match'
   return {
     enable_order_book: !closed,
     active: true,
@@ -24,7 +24,7 @@ export function toClobMarket(condition: Condition): object {
     description: descriptionOf(of),
     market_slug: names.slug,
     end_date_iso: isoTime(of.closeTime),
-    game_start_time: isGame ? isoTime(of.openTime) : null,
+    game_start_time: hasStart(of) ? isoTime(of.openTime) : null,
     seconds_delay: 0,
     fpmm: '',
     maker_base_fee: baseFeeOf(of),
@@ -43,6 +43,10 @@ export function toClobMarket(condition: Condition): object {
         ? ['Crypto', 'Up or Down', of.window.toUpperCase()]
         : [of.topic.category, ...of.topic.tags],
   }
+}
+
+function hasStart({ topic }: Proposition): boolean {
+  return topic === undefined || topic.kind === 'match'
 }
 
 const REWARDS = { rates: null, min_size: 50, max_spread: 4.5 } as const
@@ -79,6 +83,7 @@ export function toCompactMarket({
   tokens,
   event,
 }: Condition): object {
+  const fees = feesOf(of)
   return {
     r: { mi: 50, ma: 4.5, moas: 30 },
     t: tokens.map((token, index) => ({ t: token, o: outcomesOf(of)[index] })),
@@ -91,7 +96,7 @@ export function toCompactMarket({
     ao: of.phase === 'open',
     ...(of.phase === 'listed' ? {} : { aot: isoTime(of.openTime) }),
     itode: true,
-    ...(of.topic === undefined ? { fd: { r: 0.07, e: 1, to: true } } : {}),
+    ...(fees === undefined ? {} : { fd: { r: fees.rate, e: 1, to: true } }),
   }
 }
 

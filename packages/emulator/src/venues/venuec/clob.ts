@@ -2,7 +2,8 @@ import type { Payload, UpstreamAnswer, UpstreamRequest, World } from '../../core
 import { failed, good } from './answers.ts'
 import { clobClaimOf, toClobMarket, toCompactMarket, toSimplifiedMarket } from './clob-market.ts'
 import type { Condition, Conditions, TokenPlace } from './conditions.ts'
-import { baseFeeOf, toNumber, type Memory } from './memory.ts'
+import { baseFeeOf } from './fees.ts'
+import { toNumber, type Memory } from './memory.ts'
 import { parseHistoryRange, type PriceHistory } from './price-history.ts'
 import {
   bestReader,

@@ -1,6 +1,6 @@
 import type { Fill, WorldEvent } from '../../core/upstream.ts'
 import type { Condition } from './conditions.ts'
-import { baseFeeOf } from './memory.ts'
+import { baseFeeOf, feesOf, type Fees } from './fees.ts'
 import {
   complementOf,
   lastTradeText,
@@ -144,6 +144,7 @@ export function toNewMarketFrame(condition: Condition, at: number): object {
   const { proposition: of, slug, conditionId, tokens } = condition
   const question = questionOf(of)
   const { topic } = of
+  const fees = feesOf(of)
   const description = descriptionOf(of)
   return {
     id: condition.gammaId,
@@ -172,12 +173,19 @@ export function toNewMarketFrame(condition: Condition, at: number): object {
     order_price_min_tick_size: priceText(of.tick),
     group_item_title: topic === undefined || topic.markets.length === 1 ? '' : of.answer.label,
     taker_base_fee: String(baseFeeOf(of)),
-    fees_enabled: topic === undefined,
-    ...(topic === undefined ? { fee_schedule: ROUND_FEES } : {}),
+    fees_enabled: fees !== undefined,
+    ...(fees === undefined ? {} : { fee_schedule: toSchedule(fees) }),
   }
 }
 
-const ROUND_FEES = { exponent: '1', rate: '0.07', taker_only: true, rebate_rate: '0.2' } as const
+function toSchedule({ rate, rebateRate }: Fees): object {
+  return {
+    exponent: '1',
+    rate: String(rate),
+    taker_only: true,
+    rebate_rate: String(rebateRate),
+  }
+}
 
 /** The end of a market. */
 export function toResolvedFrame(condition: Condition, winner: 0 | 1, at: number): object {

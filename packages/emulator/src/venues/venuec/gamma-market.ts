@@ -1,8 +1,9 @@
 import { printScaled } from '@priorbook/sdk/domain'
-import type { Phase } from '../../core/upstream.ts'
+import type { Phase, Proposition } from '../../core/upstream.ts'
 import type { Condition } from './conditions.ts'
+import { baseFeeOf, feesOf } from './fees.ts'
 import { competitiveOf, restingOf } from './gamma-event.ts'
-import { baseFeeOf, isClosed, pricesOf, toNumber, type Memory } from './memory.ts'
+import { isClosed, pricesOf, toNumber, type Memory } from './memory.ts'
 import {
   blankTime,
   descriptionOf,
@@ -53,11 +54,48 @@ export function fieldsAfterEvents(condition: Condition, memory: Memory): object 
     pendingDeployment: false,
     deploying: false,
     rfqEnabled: false,
-    ...(of.topic === undefined ? { eventStartTime: isoTime(of.openTime) } : {}),
+    ...startFields(of),
     holdingRewardsEnabled: false,
-    feesEnabled: of.topic === undefined,
+    feesEnabled: feesOf(of) !== undefined,
     requiresTranslation: false,
-    ...(of.topic === undefined ? ROUND_FEES : {}),
+    ...feeFields(of),
+    ...(of.topic === undefined ? {} : ORACLE),
+  }
+}
+
+// The question of a topic is answered by people, who put up money for their answer.
+const ORACLE = {
+  resolvedBy: '0x65070BE91477460D8A7AeEb94ef92fe056C2f2A7',
+  submitted_by: '0x91430CaD2d3975766499717fA0D66A78D814E5c5',
+  umaBond: '500',
+  umaReward: '2',
+  customLiveness: 0,
+} as const
+
+/** How long a match lasts at most; one that is listed later begins when it opens. */
+const MATCH_MS = 3 * 3_600_000
+
+function startFields(of: Proposition): object {
+  if (of.topic === undefined) return { eventStartTime: isoTime(of.openTime) }
+  if (of.topic.kind !== 'match') return {}
+  const start = Math.max(of.openTime, of.closeTime - MATCH_MS)
+  return {
+    eventStartTime: isoTime(start),
+    gameStartTime: blankTime(start),
+    gameId: String(of.topic.number),
+    secondsDelay: 3,
+    sportsMarketType: 'moneyline',
+  }
+}
+
+function feeFields(of: Proposition): object {
+  const fees = feesOf(of)
+  if (fees === undefined) return {}
+  const { type, rate, rebateRate } = fees
+  return {
+    makerRebatesFeeShareBps: 10_000,
+    feeType: type,
+    feeSchedule: { rate, exponent: 1, takerOnly: true, rebateRate },
   }
 }
 
@@ -131,12 +169,6 @@ function volumeFields(condition: Condition): object {
     takerBaseFee: baseFeeOf(of),
   }
 }
-
-const ROUND_FEES = {
-  makerRebatesFeeShareBps: 10_000,
-  feeType: 'crypto_fees_v2',
-  feeSchedule: { rate: 0.07, exponent: 1, takerOnly: true, rebateRate: 0.2 },
-} as const
 
 // Where a question has several markets, each names its answer and its place among them.
 function groupFields({ proposition: of }: Condition): object {

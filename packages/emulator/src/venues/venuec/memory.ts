@@ -80,11 +80,6 @@ export function isClosed(phase: Phase): boolean {
   return CLOSED.has(phase)
 }
 
-/** The fee of a market before it is scaled by the price, in hundredths of a percent. */
-export function baseFeeOf({ topic }: Proposition): number {
-  return topic === undefined ? 1000 : 0
-}
-
 /** The outcome that won, by its index; a tie is Up. Undefined until the market is resolved. */
 export function winnerOf({ phase, outcome }: Proposition): 0 | 1 | undefined {
   if (phase !== 'resolved' || outcome === undefined) return undefined
