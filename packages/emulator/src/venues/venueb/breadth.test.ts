@@ -189,6 +189,14 @@ describe('the lists of venue B', () => {
       ...range,
     }) as { markets: object[] }
     expect(many.markets).toEqual([{ candlesticks, market_ticker: ticker }])
+    const later = String(from + 10_800)
+    const after = { ...range, start_ts: later, end_ts: later, include_latest_before_start: 'true' }
+    const [latest] = (get(path, after) as { candlesticks: Candle[] }).candlesticks
+    expect(latest).toMatchObject({
+      end_period_ts: from + 14_400,
+      volume_fp: '0.00',
+      price: { close_dollars: null, previous_dollars: own[0]!.yes_price_dollars },
+    })
     const wide = { ...range, start_ts: '0', period_interval: '1', market_tickers: ticker }
     expect(venue.get(`${BASE}/markets/candlesticks`, wide).status).toBe(400)
     expect(venue.get(`${BASE}${path}`, { ...range, period_interval: '5' }).status).toBe(400)

@@ -8,6 +8,8 @@ export type CandleQuery = {
   readonly fromMs: number
   readonly toMs: number
   readonly periodMs: number
+  /** Whether a candlestick without trades tells the last price before the range. */
+  readonly isContinued: boolean
 }
 
 /** Minutes that a candlestick may span. */
@@ -23,7 +25,8 @@ export function parseCandleQuery(query: URLSearchParams): CandleQuery | string {
   if (Number.isNaN(from)) return 'start_ts'
   if (!(to >= from)) return 'end_ts'
   if (!PERIODS.includes(minutes)) return 'period_interval'
-  return { fromMs: from * 1000, toMs: to * 1000, periodMs: minutes * 60_000 }
+  const isContinued = query.get('include_latest_before_start') === 'true'
+  return { fromMs: from * 1000, toMs: to * 1000, periodMs: minutes * 60_000, isContinued }
 }
 
 /**
@@ -33,13 +36,13 @@ export function parseCandleQuery(query: URLSearchParams): CandleQuery | string {
 export function candlesticksOf(
   market: Proposition,
   trades: readonly Trade[],
-  { fromMs, toMs, periodMs }: CandleQuery,
+  { fromMs, toMs, periodMs, isContinued }: CandleQuery,
 ): readonly NativeObject[] {
   const periods = new Map<number, Trade[]>()
   let before: Trade | undefined
   for (let at = trades.length - 1; at >= 0; at--) {
     const trade = trades[at]!
-    const end = Math.ceil((trade.at + 1) / periodMs) * periodMs
+    const end = Math.ceil(trade.at / periodMs) * periodMs
     if (end < fromMs) before = trade
     if (end < fromMs || end > toMs) continue
     const period = periods.get(end)
@@ -47,11 +50,14 @@ export function candlesticksOf(
     else period.push(trade)
   }
   let previous = before?.price
-  return [...periods].map(([end, period]) => {
+  const candles = [...periods].map(([end, period]) => {
     const candle = candlestick(market, end, period, previous)
     previous = period.at(-1)!.price
     return candle
   })
+  if (!isContinued || before === undefined) return candles
+  const first = Math.floor(fromMs / periodMs + 1) * periodMs
+  return [candlestick(market, first, [], before.price), ...candles]
 }
 
 function candlestick(
@@ -64,12 +70,13 @@ function candlestick(
   const volume = trades.reduce((sum, { size }) => sum + size, 0)
   const worth = trades.reduce((sum, { price, size }) => sum + price * size, 0)
   const { bids, asks } = market.book
+  const mean = volume === 0 ? null : dollars(Math.round(worth / volume))
   return {
     end_period_ts: end / 1000,
     open_interest_fp: contracts(Math.floor(market.volume * 0.48)),
     price: {
       ...extremes(prices),
-      mean_dollars: dollars(Math.round(worth / volume)),
+      mean_dollars: mean,
       ...(previous === undefined ? {} : { previous_dollars: dollars(previous) }),
     },
     volume_fp: contracts(volume),
@@ -79,10 +86,13 @@ function candlestick(
 }
 
 function extremes(prices: readonly number[]): NativeObject {
+  const print = (price: number | undefined): string | null =>
+    price === undefined ? null : dollars(price)
+  const sorted = prices.toSorted((a, b) => a - b)
   return {
-    close_dollars: dollars(prices.at(-1)!),
-    high_dollars: dollars(Math.max(...prices)),
-    low_dollars: dollars(Math.min(...prices)),
-    open_dollars: dollars(prices[0]!),
+    close_dollars: print(prices.at(-1)),
+    high_dollars: print(sorted.at(-1)),
+    low_dollars: print(sorted[0]),
+    open_dollars: print(prices[0]),
   }
 }
