@@ -6,8 +6,8 @@ const QUIET_SHARE = 0.4
 const FREE_EVERY = 16
 const FREE_AMONG = 1_024
 /**
- * Zipf–Mandelbrot: rank r has the weight (r + SHIFT)^-EXPONENT. With 20,000 markets the busiest has
- * 1.4 % of all orders, the busiest tenth 80 %.
+ * Zipf–Mandelbrot: rank r has the weight (r + SHIFT)^-EXPONENT. Of 20,000 markets the busiest has 1.7 %
+ * of all orders, the busiest hundred 49 %, the busiest tenth 88 %.
  */
 const SHIFT = 20
 const EXPONENT = 1.3

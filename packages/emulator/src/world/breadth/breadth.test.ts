@@ -163,21 +163,6 @@ describe('the broad world', () => {
       expect(events).toBeLessThan(10_000)
     }
   })
-
-  it('starts with 30,000 markets, without making the ladder of any', () => {
-    const before = process.memoryUsage().heapUsed
-    const venues = [
-      createBroadWorld('venueb', { markets: 20_000 }),
-      createBroadWorld('venuec', { markets: 10_000 }),
-    ]
-    const bytes = process.memoryUsage().heapUsed - before
-    const counts = venues.map(
-      ({ world }, at) => world.propositions(at === 0 ? 'venueb' : 'venuec').length,
-    )
-    expect(counts[0]).toBeGreaterThanOrEqual(22_000)
-    expect(counts[1]).toBeGreaterThanOrEqual(10_000)
-    expect(bytes / 32_000).toBeLessThan(6_000)
-  })
 })
 
 describe('activity', () => {
