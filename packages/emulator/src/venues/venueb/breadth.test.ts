@@ -120,6 +120,10 @@ describe('the lists of venue B', () => {
     expect(nested).toHaveLength(allMarkets({ mve_filter: 'exclude' }).length)
     const exclusive = events.find(({ markets }) => markets!.length > 10)!
     expect(exclusive).toMatchObject({ mutually_exclusive: true, collateral_return_type: 'MECNET' })
+    const until = String(BROAD_START / 1000 + 86_400)
+    const late = get('/events', { status: 'open', min_close_ts: until }) as { events: Event[] }
+    expect(late.events.length).toBeGreaterThan(0)
+    expect(late.events.length).toBeLessThan(events.length)
     expect(venue.get(`${BASE}/events`, { limit: '201' }).status).toBe(400)
     const combos = get('/events/multivariate') as { events: Event[] }
     expect(combos.events).toHaveLength(40)

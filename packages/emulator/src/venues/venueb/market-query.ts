@@ -21,26 +21,26 @@ const TIMES = {
 type TimeName = keyof typeof TIMES
 type Test = (market: Proposition) => boolean
 
-/** How a list treats combinations of other markets where the query says nothing. */
-export type Combos = 'with' | 'without' | 'only'
+/** What is listed. Events and combinations of several markets have lists of their own. */
+export type ListKind = 'markets' | 'events' | 'combos'
 
 /** Markets that pass the filters of /markets and /events, newest first; or the name of a bad filter. */
 export function selectMarkets(
   markets: Markets,
   query: URLSearchParams,
-  combos: Combos,
+  kind: ListKind,
 ): readonly Proposition[] | string {
   const status = query.get('status') ?? ''
   const phases = status === '' ? undefined : FILTERS[status]
   if (status !== '' && phases === undefined) return 'status'
   const tests: Test[] = []
   if (phases !== undefined) tests.push(({ phase }) => phases.includes(phase))
-  const shown = combosOf(query, combos)
+  const shown = kind === 'markets' ? combosOf(query) : kind === 'combos'
   if (shown === undefined) return 'mve_filter'
-  if (shown !== 'with') {
-    tests.push(({ topic }) => (topic?.kind === 'combo') === (shown === 'only'))
-  }
-  const problem = addTimes(markets, query, status, tests)
+  if (shown !== 'both') tests.push(({ topic }) => (topic?.kind === 'combo') === shown)
+  const used = addTimes(markets, query, tests)
+  if (typeof used === 'string') return used
+  const problem = kind === 'markets' ? timeProblem(query, status, used) : undefined
   if (problem !== undefined) return problem
   const chosen: Proposition[] = []
   const candidates = candidatesOf(markets, query)
@@ -51,11 +51,12 @@ export function selectMarkets(
   return chosen
 }
 
-function combosOf(query: URLSearchParams, standard: Combos): Combos | undefined {
+/** Whether combinations alone are wanted, others alone, or both; undefined where it is not valid. */
+function combosOf(query: URLSearchParams): boolean | 'both' | undefined {
   const wanted = query.get('mve_filter') ?? ''
-  if (wanted === '') return standard
-  if (wanted === 'exclude') return 'without'
-  return wanted === 'only' ? 'only' : undefined
+  if (wanted === '') return 'both'
+  if (wanted === 'exclude') return false
+  return wanted === 'only' ? true : undefined
 }
 
 // The narrowest index that the query allows, in order of listing.
@@ -79,12 +80,12 @@ function candidatesOf(markets: Markets, query: URLSearchParams): readonly Propos
   return series === null ? markets.all() : markets.ofSeries(series)
 }
 
+/** Adds the filters of time and tells which families were used; or the name of a bad one. */
 function addTimes(
   markets: Markets,
   query: URLSearchParams,
-  status: string,
   tests: Test[],
-): string | undefined {
+): ReadonlySet<TimeName> | string {
   const used = new Set<TimeName>()
   for (const name of Object.keys(TIMES) as TimeName[]) {
     for (const bound of ['min', 'max'] as const) {
@@ -98,6 +99,15 @@ function addTimes(
       tests.push((market) => (bound === 'min' ? timeOf(market) >= ms : timeOf(market) <= ms))
     }
   }
+  return used
+}
+
+/** Why the filters of time of /markets do not go together, if so. */
+function timeProblem(
+  query: URLSearchParams,
+  status: string,
+  used: ReadonlySet<TimeName>,
+): string | undefined {
   const [name] = used
   if (name === undefined) return undefined
   if (used.size > 1) return 'timestamp filters: they exclude each other'

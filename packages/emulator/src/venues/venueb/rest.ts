@@ -8,7 +8,7 @@ import type {
 import { TextCache } from '../../core/text-cache.ts'
 import { bad, COST, error, good, goodText, missing } from './answers.ts'
 import { candlesticksOf, MAX_CANDLES, parseCandleQuery } from './candlesticks.ts'
-import { selectMarkets, selectPage, wholeOf, type Combos } from './market-query.ts'
+import { selectMarkets, selectPage, wholeOf, type ListKind } from './market-query.ts'
 import { ALL_ROUND_SERIES, type Markets } from './markets.ts'
 import {
   eventMetadataObject,
@@ -59,8 +59,8 @@ class Rest {
     this.fixed = {
       series: (request) => this.listSeries(request),
       'series/fee_changes': () => good({ series_fee_change_arr: [] }),
-      events: (request) => this.listEvents(request, 'without'),
-      'events/multivariate': (request) => this.listEvents(request, 'only'),
+      events: (request) => this.listEvents(request, 'events'),
+      'events/multivariate': (request) => this.listEvents(request, 'combos'),
       markets: (request) => this.listMarkets(request),
       'markets/orderbooks': (request) => this.manyBooks(request),
       'markets/trades': (request) => this.listTrades(request),
@@ -122,7 +122,7 @@ class Rest {
   }
 
   private listMarkets({ query }: UpstreamRequest): UpstreamAnswer {
-    const chosen = selectMarkets(this.markets, query, 'with')
+    const chosen = selectMarkets(this.markets, query, 'markets')
     if (typeof chosen === 'string') return bad(chosen)
     const page = selectPage(chosen, query, 100, 1000)
     if (typeof page === 'string') return bad(page)
@@ -131,8 +131,8 @@ class Rest {
     return goodText(`{"cursor":"${cursor}","markets":[${texts}]}`, rows.map(this.claim))
   }
 
-  private listEvents({ query }: UpstreamRequest, combos: Combos): UpstreamAnswer {
-    const chosen = selectMarkets(this.markets, query, combos)
+  private listEvents({ query }: UpstreamRequest, kind: ListKind): UpstreamAnswer {
+    const chosen = selectMarkets(this.markets, query, kind)
     if (typeof chosen === 'string') return bad(chosen)
     const events = new Map<string, Proposition[]>()
     for (const market of chosen) {
