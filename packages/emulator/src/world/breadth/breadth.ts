@@ -241,14 +241,15 @@ export class Breadth {
     const drawn = createRandom(`${seed}/${this.venue}/${topic.name}/end`).next()
     const sum = topic.isExclusive ? chances.reduce((total, chance) => total + chance, 0) : 10_000
     let left = drawn * sum
+    let result = ''
     for (const [place, market] of markets.entries()) {
       const isWinner = left >= 0 && left < chances[place]!
       if (topic.isExclusive) left -= chances[place]!
-      market.outcome = {
-        winner: isWinner ? 'first' : 'second',
-        endPrice: isWinner ? market.answer.label : '',
-      }
+      if (isWinner) result = market.answer.label
+      market.outcome = { winner: isWinner ? 'first' : 'second', endPrice: '' }
     }
+    // All markets of a topic tell the same result.
+    for (const market of markets) market.outcome = { ...market.outcome!, endPrice: result }
   }
 }
 
