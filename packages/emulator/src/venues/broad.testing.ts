@@ -60,7 +60,7 @@ export type BroadVenue = {
   readonly upstream: Upstream
   /** Everything that happened. */
   readonly events: readonly WorldEvent[]
-  /** Moves the world by so many milliseconds. */
+  /** Moves the world forward. */
   advance(ms: number): void
   get(path: string, query?: Record<string, string> | [string, string][]): BroadAnswer
   post(path: string, body: unknown): BroadAnswer

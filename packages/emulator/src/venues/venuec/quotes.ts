@@ -36,7 +36,7 @@ export function parseSide(text: unknown): 'BUY' | 'SELL' | undefined {
   return side === 'BUY' || side === 'SELL' ? side : undefined
 }
 
-/** The last trade in the terms of one token; before the first one half, bought by nobody. */
+/** The last trade in the terms of one token; without one a price of one half and an empty side. */
 export function lastTradeOf(
   { condition, index }: TokenPlace,
   memory: Memory,

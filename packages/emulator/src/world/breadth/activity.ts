@@ -2,7 +2,7 @@ import type { Random } from '../random.ts'
 
 /** Share of markets that never trade. */
 const QUIET_SHARE = 0.4
-/** Every so many of the busiest ranks are kept free for markets that open during the run. */
+/** One rank in 16 of the busiest 1,024 is kept free for markets that open during the run. */
 const FREE_EVERY = 16
 const FREE_AMONG = 1_024
 /**

@@ -14,7 +14,7 @@ export type PlanTopic = (n: number, calendar: Calendar, random: Random) => Topic
 
 /** Where the topics of a series lie in time. */
 export interface Calendar {
-  /** When the ordinal-th topic of a series closes, where they follow each other by so many days. */
+  /** When the ordinal-th topic of a series closes; the topics are `stepDays` apart. */
   closeOf(ordinal: number, stepDays: number, offsetDays?: number): number
   /** The part of the event's ticker that tells the topics of a series apart. */
   codeOf(closeTime: number): string
