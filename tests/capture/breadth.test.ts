@@ -1,77 +1,91 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
-import { startEmulator, type Emulator } from '../../packages/emulator/src/emulator.ts'
-import { toConnectors } from '../../packages/service/src/commands/emulated.ts'
-import { loadConfig } from '../../packages/service/src/config/index.ts'
-import { openRecorder } from '../../packages/service/src/recorder/recorder.ts'
-import {
-  openEmbeddedStore,
-  type EmbeddedStore,
-} from '../../packages/service/src/store/embedded/open.ts'
-import { check } from './checker.ts'
-import { countOf } from './emulated-home.ts'
-import { pause } from './harness.ts'
-import { toLiveEnvironment } from './recorder-process.ts'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { compareWithJournal } from '../../packages/service/src/derive/rebuild.ts'
+import { check, type Verdict } from './checker.ts'
+import { pause, start, type Running } from './harness.ts'
+import { until } from './recorder-process.ts'
 
-const SECONDS = countOf(60, 12)
-/** Matches pass: they open, pause, move their close and end. The others stand. */
-const SERIES = [
-  'KXNBAGAME',
-  'KXNFLGAME',
-  'KXEPLGAME',
-  'KXLALIGAGAME',
-  'KXINX',
-  'KXHIGHNYC',
-  'KXGOVAL',
-]
+const FULL = process.env['PRIORBOOK_FULL'] === '1'
+const SIZE = FULL ? { venueb: 4000, venuec: 2000 } : { venueb: 400, venuec: 200 }
+const BOOKS = SIZE.venueb + 2 * SIZE.venuec
+const OPEN_MS = 120_000
+const SECONDS = FULL ? 60 : 12
 
-/** Records these series of venue B; gives the store and the wall time (µs) of the stop. */
-async function record(emulator: Emulator): Promise<{ store: EmbeddedStore; until: number }> {
-  const folder = mkdtempSync(join(tmpdir(), 'priorbook-breadth-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
-  onTestFinished(() => store.close())
-  const env = {
-    ...toLiveEnvironment(emulator.addresses, folder),
-    PRIORBOOK_UPSTREAM: 'live',
-    PRIORBOOK_VENUEB_SERIES: SERIES.join(','),
-  }
-  const silent = (): void => undefined
-  const recorder = await openRecorder({
-    store,
-    journalDir: join(folder, 'journal'),
-    origin: 'emulator',
-    recorder: 'r1',
-    log: { info: silent, warn: silent, error: silent },
-    connectors: toConnectors(loadConfig({ env }), undefined),
+describe('two whole venues of many kinds of markets', () => {
+  let run: Running
+  let verdict: Verdict
+  let open = 0
+  let cut: readonly { readonly key: string; readonly reason: string }[] = []
+
+  beforeAll(async () => {
+    run = await start({
+      seed: 19,
+      venues: ['venueb', 'venuec'],
+      breadth: SIZE,
+      rates: { breadth: 300, turnover: 60 },
+      record: ['venueb', 'venuec'],
+      env: { PRIORBOOK_VENUEB_SELECT: 'all', PRIORBOOK_VENUEC_SELECT: 'all' },
+    })
+    await until('all books', OPEN_MS, async () => {
+      open = openBooks(run)
+      return open >= BOOKS ? true : undefined
+    })
+    await pause((SECONDS * 1000) / 2)
+    // One of the sockets of venue C ends.
+    const connection = firstConnection(run)
+    const at = Date.now() * 1000
+    run.emulator.inject({ fault: { kind: 'disconnect' }, target: { venue: 'venuec', connection } })
+    await pause((SECONDS * 1000) / 2)
+    const stopped = await run.stop()
+    const gaps = await run.store.gaps({ venue: 'venuec', reason: 'disconnected' })
+    cut = gaps.filter(({ start: from }) => from > at - 60_000_000)
+    verdict = await check(run.emulator.truth.entries, run.store, { until: stopped - 200_000 })
+  }, 400_000)
+
+  afterAll(async () => {
+    await run.destroy()
   })
-  const abort = new AbortController()
-  const running = recorder.run(abort.signal)
-  await pause(SECONDS * 1000)
-  const until = Date.now() * 1000
-  await pause(300)
-  abort.abort()
-  await running
-  return { store, until }
+
+  it('are recorded observation by observation', () => {
+    expect(verdict.complaints).toEqual([])
+    expect(verdict).toMatchObject({ lost: 0, unseen: 0 })
+    expect(verdict.instruments).toBeGreaterThanOrEqual(BOOKS)
+    expect(verdict.rows).toBeGreaterThan(BOOKS)
+  })
+
+  it('lose only the books of a socket that ends', () => {
+    expect(cut.length).toBeGreaterThan(0)
+    // A socket has at most 200 tokens.
+    expect(new Set(cut.map(({ key }) => key)).size).toBeLessThanOrEqual(200)
+  })
+
+  it('say of every market why it is recorded, and are walked once', async () => {
+    const { markets } = await run.store.markets({ venue: 'venueb', status: 'open', limit: 2000 })
+    const tiers = new Set(markets.map(({ record }) => record.capture?.tier))
+    expect([...tiers]).toEqual(['full'])
+    expect(await run.store.fact('walked:venueb')).toBeGreaterThan(0)
+    expect(await run.store.fact('walked:venuec')).toBeGreaterThan(0)
+    const categories = new Set(markets.map(({ record }) => record.category))
+    expect(categories.size).toBeGreaterThan(3)
+  })
+
+  it('give the same tape again from the journal', async () => {
+    expect(await run.store.quarantine({ limit: 10 })).toEqual([])
+    await run.store.seal()
+    const report = await compareWithJournal(run.store, run.data)
+    expect(report.differences).toEqual([])
+    expect(report.records).toBeGreaterThan(verdict.rows / 2)
+  })
+})
+
+function openBooks({ recorder }: Running): number {
+  const { venues } = recorder.status()
+  return Object.values(venues).reduce((sum, { books }) => sum + books.open, 0)
 }
 
-test('topics of a broad world are recorded as the log of the truth says', async () => {
-  const emulator = await startEmulator({
-    seed: 51,
-    venues: ['venueb'],
-    markets: { venueb: 1 },
-    breadth: { venueb: 600 },
-    rates: { breadth: 1_500, turnover: 60 },
-    log: { memory: true },
-  })
-  onTestFinished(() => emulator.close())
-  const { store, until } = await record(emulator)
-  const verdict = await check(emulator.truth.entries, store, { until: until - 200_000 })
-  expect(verdict.complaints).toEqual([])
-  expect(verdict).toMatchObject({ lost: 0, unseen: 0 })
-  expect(verdict.instruments).toBeGreaterThan(60)
-  expect(verdict.rows).toBeGreaterThan(SECONDS * 50)
-  expect(verdict.trades).toBeGreaterThan(SECONDS)
-})
+function firstConnection({ emulator }: Running): string {
+  const frame = emulator.truth.entries.find(
+    (entry) => entry.type === 'frame' && entry.venue === 'venuec' && entry.delivered === 'sent',
+  )
+  if (frame?.type !== 'frame') throw new Error('no frame of venue C')
+  return frame.connection
+}
