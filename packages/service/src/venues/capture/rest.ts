@@ -1,5 +1,7 @@
 import type { Json } from '@priorbook/sdk/domain'
+import type { Clock } from '../../lib/clock.ts'
 import { tryParseMessageJson } from '../../lib/message-json.ts'
+import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog, CaptureRequest, CaptureSink, Reading } from './contract.ts'
 import type { Quota } from './quota.ts'
 import { readBody } from './read-body.ts'
@@ -160,6 +162,24 @@ class RestClient implements Rest {
     const offset = dateMs * 1000 + 500_000 - (now - roundTrip / 2)
     const round = { offset_us: Math.round(offset), round_trip_us: roundTrip }
     sink.note({ note: 'clock', ...round, step_us: 1_000_000 })
+  }
+}
+
+// How often a call is made that has no answer, and the wait before it is made again.
+const ATTEMPTS = 4
+const RETRY_MS = 500
+
+/** Makes calls again that had no answer, for lists that must not begin again because one page failed. */
+export function withRetries(rest: Rest, clock: Clock): Rest {
+  return {
+    async send(call, signal) {
+      for (let attempt = 1; ; attempt++) {
+        const answer = await rest.send(call, signal)
+        const isLost = !answer.ok && (answer.status ?? 500) >= 429
+        if (!isLost || attempt === ATTEMPTS) return answer
+        await sleep(RETRY_MS * attempt, signal, clock)
+      }
+    },
   }
 }
 

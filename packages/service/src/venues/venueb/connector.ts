@@ -19,7 +19,7 @@ import type {
 import { isObject, type NativeObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
-import { createRest, type Rest } from '../capture/rest.ts'
+import { createRest, withRetries, type Rest } from '../capture/rest.ts'
 import { supervise } from '../capture/scheduler.ts'
 import { seriesOfRules } from '../capture/selection/rules.ts'
 import {
@@ -290,7 +290,7 @@ export class VenueBConnector implements Connector {
   #createWalk(walkedAt: Micros | undefined): Discovery {
     const { sink, log } = this.#context
     return new VenueWalk({
-      rest: this.#rest,
+      rest: withRetries(this.#rest, this.#clock),
       log,
       sink,
       clock: this.#clock,

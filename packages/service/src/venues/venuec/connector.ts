@@ -21,7 +21,7 @@ import type {
 import { isObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
-import { createRest, type Rest } from '../capture/rest.ts'
+import { createRest, withRetries, type Rest } from '../capture/rest.ts'
 import { repeat } from '../capture/scheduler.ts'
 import { roundsOfRules, type Rule } from '../capture/selection/rules.ts'
 import { noteTier } from '../capture/selection/note-tier.ts'
@@ -128,7 +128,7 @@ export class VenueCConnector implements Connector {
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
     const client = new CatalogClient({
-      gamma,
+      gamma: withRetries(gamma, this.#clock),
       clob,
       log,
       onRecord,
