@@ -22,7 +22,7 @@ export type VenueWalkOptions = {
 const PAST_MS = 90 * 86_400_000
 const FUTURE_MS = 20 * 365 * 86_400_000
 /** Max markets whose records are requested again at a time. */
-const REFRESHED = 1_000
+const REFRESHED = 300
 
 /**
  * Finds all markets of the venue: by a walk over its list at times, and between walks by the newest markets. A

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
+import type { VenueBSocket } from './socket.ts'
+import { VenueBSockets } from './sockets.ts'
+
+/** A socket that brings what it is told to. */
+class FakeSocket {
+  connected = true
+  readonly held = new Set<string>()
+  wanted: ReadonlySet<string> = new Set()
+  readonly recovered: string[] = []
+  subscriptions = 1
+  lastFrame = undefined
+
+  want(tickers: ReadonlySet<string>): void {
+    this.wanted = tickers
+  }
+
+  holds(ticker: string): boolean {
+    return this.held.has(ticker)
+  }
+
+  isMuted(ticker: string): boolean {
+    return ticker === 'MUTED'
+  }
+
+  recover(tickers: readonly string[]): void {
+    this.recovered.push(...tickers)
+  }
+}
+
+function open(perSocket: number, markets = 100) {
+  const clock = new ManualClock()
+  const made: FakeSocket[] = []
+  const started: number[] = []
+  const sockets = new VenueBSockets({
+    clock,
+    perSocket,
+    markets,
+    create: () => {
+      const socket = new FakeSocket()
+      made.push(socket)
+      return socket as unknown as VenueBSocket
+    },
+    supervise: async (_socket, slot) => void started.push(slot),
+  })
+  const place = (...keys: string[]): (string | undefined)[] => keys.map((key) => sockets.place(key))
+  const carry = (...keys: string[]): void => sockets.carry(new Set(keys), () => true)
+  return { clock, sockets, made, started, place, carry }
+}
+
+describe('the sockets of venue B', () => {
+  it('open as markets need them, one after the other', async () => {
+    const { clock, sockets, made, started, place, carry } = open(2)
+    const stop = new AbortController()
+    const running = sockets.run(stop.signal)
+    expect(place('A', 'B', 'C')).toStrictEqual(['up', 'up', 'up'])
+    carry('A', 'B', 'C')
+    expect(made.map(({ wanted }) => [...wanted])).toStrictEqual([['A', 'B'], ['C']])
+    await clock.advance(0)
+    expect(started).toStrictEqual([1])
+    await clock.advance(1000)
+    expect(started).toStrictEqual([1, 2])
+    stop.abort()
+    await running
+  })
+
+  it('have a bound in all, which may change', () => {
+    const { sockets, place } = open(2, 3)
+    expect(place('A', 'B', 'C', 'D')).toStrictEqual(['up', 'up', 'up', undefined])
+    sockets.setBound(4)
+    expect(place('D')).toStrictEqual(['up'])
+  })
+
+  it('keep a market where it is, and give the place of one that left to another', () => {
+    const { made, place, carry } = open(2)
+    place('A', 'B', 'C')
+    carry('B', 'C')
+    place('B', 'C', 'D')
+    carry('B', 'C', 'D')
+    expect(made.map(({ wanted }) => [...wanted])).toStrictEqual([['B', 'D'], ['C']])
+  })
+
+  it('never bring one market twice', () => {
+    const { made, place, carry } = open(1)
+    place('A', 'B')
+    carry('A', 'B')
+    made[1]!.held.add('B')
+    // It leaves, another one takes a place, and it comes back before its socket let it go.
+    carry('A')
+    carry('C')
+    place('C', 'B')
+    carry('C', 'B')
+    expect(made[1]!.wanted.has('B')).toBe(true)
+    expect(made.filter(({ wanted }) => wanted.has('B'))).toHaveLength(1)
+  })
+
+  it('say which markets a lost one costs: at first it is expected back', async () => {
+    const { clock, sockets, made, place } = open(1)
+    place('A', 'B')
+    made[1]!.connected = false
+    sockets.look()
+    expect(place('A', 'B')).toStrictEqual(['up', 'back_soon'])
+    expect(sockets.areConnected).toBe(false)
+    await clock.advance(1600)
+    sockets.look()
+    expect(place('A', 'B')).toStrictEqual(['up', 'down'])
+    made[1]!.connected = true
+    sockets.look()
+    expect(place('B')).toStrictEqual(['up'])
+  })
+
+  it('ask the socket of a market for its book', () => {
+    const { sockets, made, place } = open(1)
+    place('A', 'B')
+    sockets.recover(['B', 'NONE'])
+    expect(made.map(({ recovered }) => recovered)).toStrictEqual([[], ['B']])
+    expect(sockets.status.map(({ slot }) => slot)).toStrictEqual([1, 2])
+  })
+})
