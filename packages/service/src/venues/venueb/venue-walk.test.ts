@@ -46,7 +46,8 @@ class Venue {
     return walk
   }
 
-  private answer({ path, query = {}, request, describe: told }: RestCall): RestAnswer {
+  private answer(call: RestCall): RestAnswer {
+    const { path, query = {}, request } = call
     const { status, cursor = '0', ...times } = query as Record<string, string>
     const filter = Object.keys(times).find((name) => name.startsWith('min_')) ?? status ?? ''
     this.calls.push([path, filter, cursor].filter((part) => part !== '').join(' '))
@@ -56,7 +57,7 @@ class Venue {
     }
     const value = this.page(path, filter, Number(cursor))
     if (value === undefined) return { ok: false, status: 404, why: 'not found' }
-    const complete = told === undefined ? request : told(value)
+    const complete = call.describe === undefined ? request : call.describe(value)
     if (complete !== undefined) this.kept.push(complete)
     const at = { received: this.clock.now(), journal: 1 }
     return { ok: true, value, reading: toReading(() => normalizer.answer(request, value, at)) }
