@@ -15,7 +15,7 @@ const END_TO_END = [
   'packages/service/src/{journal/crash,store/embedded/{crash,disk,upgrade}}.test.ts',
   // Tapes of thousands of markets; tapes and journals that are damaged at many places; merged recorders.
   'packages/service/src/{derive/repair,recorder/{hostile,memory}}.test.ts',
-  'packages/service/src/store/embedded/{damage,log-repair,search,merge/{merge,cases,skew}}.test.ts',
+  'packages/service/src/store/embedded/{damage,labels,log-repair,search,merge/{merge,cases,skew}}.test.ts',
   // Chunks in other storage, through folders and processes that are killed.
   'packages/service/src/store/embedded/cold/*.test.ts',
 ]

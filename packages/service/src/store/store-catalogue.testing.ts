@@ -5,7 +5,7 @@ import { ModelStore } from './store-model.testing.ts'
 import { CALM, DAY, ORDERS, write, type Open, type OpenWritten } from './store-opened.testing.ts'
 import { createRandom } from '../lib/random.testing.ts'
 import { BEGIN, createRecord, INSTRUMENTS, Script } from './store-script.testing.ts'
-import type { MarketQuery, Store } from './store.ts'
+import type { EventPlace, MarketQuery, Store } from './store.ts'
 
 /** The catalogue: revisions, what was known when, filters and cursors. */
 export function marketTests(open: Open): void {
@@ -72,7 +72,9 @@ export function marketTests(open: Open): void {
       window: [undefined, '15m', '1h'],
       status: [undefined, 'open', 'closed', 'resolved'],
       eventTicker: [undefined, 'KXBTC-26AUG05', 'KXETH-26AUG05'],
+      category: [undefined, 'Crypto', 'Politics'],
     } as const
+    const tags = [undefined, ['Weekly'], ['weekly', 'Bitcoin'], []]
     const positions = { venuea: 0, venueb: 0, venuec: 0 }
     for (let index = 0; index < 90; index++) {
       const venue = pick(['venuea', 'venueb', 'venuec'] as const)
@@ -96,6 +98,7 @@ export function marketTests(open: Open): void {
         [
           ...Object.entries({ ...plain, title: pick(['Bitcoin up?', 'ETHER down?', 'Wetter']) }),
           ...words,
+          ['tags', pick(tags)],
           ['openTime', opens],
           ['closeTime', closes],
         ].filter(([, value]) => value !== undefined),
@@ -118,6 +121,8 @@ export function marketTests(open: Open): void {
         ...(random() < 0.2 ? { window: '1h' } : {}),
         ...(random() < 0.2 ? { status: pick(['open', 'closed'] as const) } : {}),
         ...(random() < 0.3 ? { text: pick(['bit', 'er', 'M-2']) } : {}),
+        ...(random() < 0.2 ? { category: pick(['crypto', 'POLITICS']) } : {}),
+        ...(random() < 0.2 ? { tag: pick(['WEEKLY', 'bitcoin']) } : {}),
         ...(random() < 0.4 ? { start: Math.min(a, b) } : {}),
         ...(random() < 0.4 ? { end: Math.max(a, b) } : {}),
       })
@@ -147,6 +152,118 @@ export function marketTests(open: Open): void {
     }
     expect(matched).toBeGreaterThan(300)
     expect((await store.verify()).problems).toEqual([])
+  })
+}
+
+/** Events: what their markets share and add up to. */
+export function eventTests(open: Open): void {
+  const made = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+  const market = (market: string, more: Partial<MarketRecord>): MarketRecord => ({
+    ...createRecord({ venue: 'venueb', market }, '1'),
+    eventTicker: 'KXPRES-28',
+    seriesTicker: 'KXPRES',
+    category: 'Politics',
+    tags: ['US', 'Elections'],
+    event: { title: 'Who wins?', outcome: market, isExclusive: true },
+    ...more,
+  })
+  let position = 0
+  const writeMarkets = async (store: Store, ...records: readonly MarketRecord[]): Promise<void> => {
+    const revisions = records.map((record) => {
+      const received = (BEGIN + ++position) as Micros
+      return { kind: 'market', journal: position, received, record } as const
+    })
+    await store.append({ ...made, venue: 'venueb', position, revisions })
+  }
+
+  test('an event follows its markets as they come, change and leave', async () => {
+    const { store, reopen } = await open()
+    position = 0
+    const times = (openTime: number, closeTime: number): Partial<MarketRecord> => ({
+      openTime: (BEGIN + openTime) as Micros,
+      closeTime: (BEGIN + closeTime) as Micros,
+    })
+    await writeMarkets(
+      store,
+      market('A', { ...times(10, 90), status: 'open' }),
+      market('B', { ...times(20, 95), status: 'open' }),
+      market('C', { ...times(5, 50), status: 'scheduled' }),
+    )
+    const shared = {
+      venue: 'venueb',
+      eventId: 'KXPRES-28',
+      series: 'KXPRES',
+      tags: ['US', 'Elections'],
+    }
+    const event = { ...shared, category: 'Politics', title: 'Who wins?', isExclusive: true }
+    expect(await store.event('venueb', 'KXPRES-28')).toMatchObject({
+      ...event,
+      markets: 3,
+      openMarkets: 2,
+      firstOpen: BEGIN + 5,
+      lastClose: BEGIN + 95,
+    })
+    // The first and the last one move inwards, and one leaves for an event of its own.
+    await writeMarkets(
+      store,
+      market('C', { ...times(15, 50), status: 'open' }),
+      market('B', { ...times(20, 80), status: 'closed' }),
+      market('A', { ...times(10, 90), status: 'open', eventTicker: 'KXOTHER' }),
+    )
+    const check = async (each: Store): Promise<void> => {
+      expect(await each.event('venueb', 'KXPRES-28')).toMatchObject({
+        ...event,
+        markets: 2,
+        openMarkets: 1,
+        firstOpen: BEGIN + 15,
+        lastClose: BEGIN + 80,
+      })
+      expect(await each.event('venueb', 'KXOTHER')).toMatchObject({ markets: 1, openMarkets: 1 })
+      expect(await each.event('venuea', 'KXPRES-28')).toBeUndefined()
+      const { events, hasMore } = await each.events({ tag: 'us', category: 'POLITICS', limit: 9 })
+      expect(events.map(({ eventId }) => eventId)).toEqual(['KXOTHER', 'KXPRES-28'])
+      expect(hasMore).toBe(false)
+      const { markets } = await each.markets({ event: 'KXPRES-28', limit: 9 })
+      expect(markets.map(({ record }) => record.marketId)).toEqual(['C', 'B'])
+      expect(await each.categories()).toEqual([
+        expect.objectContaining({ category: 'Politics', markets: 3, openMarkets: 2, events: 2 }),
+      ])
+    }
+    await check(store)
+    const later = await reopen()
+    await check(later)
+    await writeMarkets(later, market('A', { ...times(10, 90), status: 'closed' }))
+    expect(await later.event('venueb', 'KXOTHER')).toBeUndefined()
+    expect((await later.verify()).problems).toEqual([])
+  })
+
+  test('a walk over events misses and repeats none, in both orders', async () => {
+    const { store } = await open()
+    position = 0
+    const records = Array.from({ length: 40 }, (_, index) =>
+      market(`M-${index}`, {
+        eventTicker: `E-${index % 20}`,
+        openTime: (BEGIN + (index % 3)) as Micros,
+        closeTime: (BEGIN + 100) as Micros,
+      }),
+    )
+    await writeMarkets(store, ...records)
+    for (const sort of ['open_time', 'close_time'] as const) {
+      const walks: string[][] = []
+      for (const order of ORDERS) {
+        const found: string[] = []
+        for (let after: EventPlace | undefined, more = true; more;) {
+          const page = await store.events({ sort, order, limit: 3, after })
+          found.push(...page.events.map(({ eventId }) => eventId))
+          const last = page.events.at(-1)!
+          after = { value: last.sortValue, venue: last.venue, eventId: last.eventId }
+          more = page.hasMore
+        }
+        expect(new Set(found).size).toBe(20)
+        walks.push(found)
+      }
+      expect(walks[0]).toEqual(walks[1]!.toReversed())
+    }
   })
 }
 

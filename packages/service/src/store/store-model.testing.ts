@@ -383,10 +383,16 @@ function matchesQuery(
     is(query.asset, record.asset) &&
     is(query.window, record.window) &&
     is(query.status, record.status) &&
+    is(query.category?.toLowerCase(), record.category?.toLowerCase()) &&
+    (query.tag === undefined || isTagged(record, query.tag.toLowerCase())) &&
     (query.start === undefined || (record.closeTime ?? Infinity) > query.start) &&
     (query.end === undefined || sortTime < query.end) &&
     (wanted === undefined || texts.some((text) => text?.toLowerCase().includes(wanted) === true))
   )
+}
+
+function isTagged({ tags = [] }: MarketRecord, tag: string): boolean {
+  return tags.some((one) => one.toLowerCase() === tag)
 }
 
 function nameOf(ref: InstrumentRef): string {

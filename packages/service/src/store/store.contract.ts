@@ -2,7 +2,7 @@ import type { Micros, Sample, Trade } from '@priorbook/sdk/domain'
 import * as fc from 'fast-check'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { expectLatest, expectLines, expectStore } from './store-answers.testing.ts'
-import { gapTests, marketTests } from './store-catalogue.testing.ts'
+import { eventTests, gapTests, marketTests } from './store-catalogue.testing.ts'
 import { followTests } from './store-following.testing.ts'
 import { lineOf, ModelStore } from './store-model.testing.ts'
 import {
@@ -53,6 +53,7 @@ export function describeStoreContract(name: string, openStore: () => Promise<Ope
     })
     describe('markets', () => {
       marketTests(open)
+      eventTests(open)
     })
     describe('gaps and coverage', () => {
       gapTests(open, openWritten)

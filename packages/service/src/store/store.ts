@@ -3,6 +3,7 @@ import type {
   Gap,
   GapReason,
   Instrument,
+  MarketEvent,
   MarketRecord,
   MarketRevision,
   MarketStatus,
@@ -217,6 +218,9 @@ export type MarketQuery = {
   readonly asset?: string | undefined
   readonly window?: string | undefined
   readonly status?: MarketStatus | undefined
+  /** The venue's heading, and one of its labels; whatever the case of their letters. */
+  readonly category?: string | undefined
+  readonly tag?: string | undefined
   /**
    * Words or "phrases", all of which are in identifiers, titles or slug, or name the asset or window, in any order,
    * whatever the case of their letters.
@@ -257,6 +261,62 @@ export type MarketPage = {
 
 /** A word that was mistyped, and what it may mean. */
 export type SearchCorrection = { readonly word: string; readonly meant: readonly string[] }
+
+/** An event of a venue: what its markets share, and what they add up to. */
+export type StoredEvent = Omit<MarketEvent, 'outcome'> & {
+  readonly venue: VenueId
+  readonly eventId: string
+  readonly category?: string
+  readonly tags?: readonly string[]
+  readonly series?: string
+  /** The asset of all its markets; absent where they have none, or several. */
+  readonly asset?: string
+  readonly markets: number
+  readonly openMarkets: number
+  readonly firstOpen: number
+  /** The last close time that is known of a market. */
+  readonly lastClose?: number
+}
+
+/** Filters of events; an event matches a time range when [first open, last close) meets it. */
+export type EventQuery = Pick<
+  MarketQuery,
+  'venue' | 'series' | 'category' | 'tag' | 'includes' | 'start' | 'end' | 'limit' | 'order'
+> & {
+  /** Words or "phrases", all of which are in the title, the slug or an identifier of the event. */
+  readonly text?: string | undefined
+  /** Only events with an open market. */
+  readonly isOpen?: boolean | undefined
+  readonly sort?: 'open_time' | 'close_time' | undefined
+  readonly after?: EventPlace | undefined
+}
+
+/** A position in a list of events; `value` is what the list is sorted by, null for none. */
+export type EventPlace = {
+  readonly value: number | null
+  readonly venue: string
+  readonly eventId: string
+}
+
+/** Events by (value, venue, id); those without a close time come last in a list by it. */
+export type EventPage = {
+  readonly events: readonly (StoredEvent & { readonly sortValue: number | null })[]
+  readonly hasMore: boolean
+  /** Where a search paused before the page was full; the next one goes on after it. */
+  readonly reached?: EventPlace
+  readonly corrections?: readonly SearchCorrection[]
+}
+
+/** How many markets and events a venue has under a heading, for one asset; empty where it is unknown. */
+export type CategoryTotals = {
+  readonly venue: VenueId
+  readonly category: string
+  readonly asset: string
+  readonly markets: number
+  readonly openMarkets: number
+  readonly events: number
+  readonly openEvents: number
+}
 
 /** Which gaps to list. */
 export type GapQuery = {
@@ -502,6 +562,10 @@ export interface StoreReader {
     page: { after?: number | undefined; limit: number },
   ): Promise<readonly MarketState[]>
   markets(query: MarketQuery): Promise<MarketPage>
+  event(venue: VenueId, eventId: string): Promise<StoredEvent | undefined>
+  events(query: EventQuery): Promise<EventPage>
+  /** The headings of all venues, by asset; markets without one are left out. */
+  categories(): Promise<readonly CategoryTotals[]>
   gaps(query: GapQuery): Promise<readonly Gap[]>
   coverage(ref: InstrumentRef): Promise<Coverage | undefined>
   /** The instruments of one market that have a row. */

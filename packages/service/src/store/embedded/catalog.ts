@@ -8,13 +8,13 @@ import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { KeptRecords } from './kept-records.ts'
-import { FAMILY_KIND, listFamilies, saveListing } from './listing.ts'
-import { walkListings } from './listing-walk.ts'
-import { sortListed, type Listed } from './listed.ts'
+import { eventIdOf } from './events.ts'
+import { MARKET_TABLES, type Listed } from './listed.ts'
+import { takePage } from './list-page.ts'
+import { saveListing } from './listing.ts'
 import { findCut } from './revision-cut.ts'
 import { packRevision, unpackRevision } from './revision-body.ts'
 import { checkRow, insertRow } from './row-sum.ts'
-import { correctionsOf, hitOf, prepareSearch, type Search } from './search-terms.ts'
 
 // Each revision is compressed with the last full one as its dictionary, and every 32nd is full again.
 const WHOLE_EVERY = 32
@@ -113,39 +113,11 @@ export function listRevisions(
   return states
 }
 
-// Max markets that a search by frequent words passes without a hit; others wait for it.
-const MAX_PASSED = 4000
-
 /** Markets that match, in the order of the query. */
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
   for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
-  const found: Listed[] = []
-  let search: Search | undefined
-  const noteSearch = (made: Search): void => void (search = made)
-  const walk =
-    query.event === undefined
-      ? walkListings(database, query, noteSearch)
-      : walkEvent(database, query, noteSearch)
-  const read = (): Pick<MarketPage, 'markets' | 'corrections'> => {
-    const corrections = correctionsOf(search)
-    const markets = readListed(database, found)
-    return corrections.length === 0 ? { markets } : { markets, corrections }
-  }
-  let passed = 0
-  for (const listed of walk) {
-    if (!listed.isHit) {
-      passed += listed.passed ?? 1
-      if (passed < MAX_PASSED) continue
-      const { venue, name: marketId, value } = listed
-      const reached = { openTime: value ?? 0, venue, marketId, value }
-      return { ...read(), hasMore: true, reached }
-    }
-    if (found.length === query.limit) {
-      return { ...read(), hasMore: true }
-    }
-    found.push(listed)
-  }
-  return { ...read(), hasMore: false }
+  const { found, ...page } = takePage(database, query, MARKET_TABLES)
+  return { markets: readListed(database, found), ...page }
 }
 
 type ListedState = MarketPage['markets'][number]
@@ -162,50 +134,6 @@ function readListed(database: Database, found: readonly Listed[]): ListedState[]
     const state = readListedState(database, id, row['revisions'] as number)
     return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
   })
-}
-
-// An event has few markets: they are read whole and sorted here.
-function walkEvent(
-  database: Database,
-  query: MarketQuery,
-  onSearch: (search: Search) => void,
-): Listed[] {
-  const { event, venue, series, asset, window, status, start, end, text } = query
-  const { sort = 'open_time' } = query
-  const where: string[] = ['event = ?']
-  const values: Column[] = [event!]
-  for (const [column, value] of Object.entries({ venue, series, asset, span: window, status })) {
-    if (value === undefined) continue
-    where.push(`market.${column} = ?`)
-    values.push(value)
-  }
-  if (start !== undefined) where.push('(close_time IS NULL OR close_time > ?)')
-  if (end !== undefined) where.push('sort_time < ?')
-  const search =
-    text === undefined
-      ? undefined
-      : prepareSearch(database, text, listFamilies(database, FAMILY_KIND.facets))
-  if (search !== undefined) onSearch(search)
-  const [hit, ...hitValues] = hitOf(search)
-  const rows = database.all(
-    `SELECT market.id AS id, venue, market, sort_time AS open_time, close_time, volume, liquidity,
-       ${hit} AS hit
-     FROM market INDEXED BY market_by_event JOIN listing ON listing.id = market.id
-     WHERE ${where.join(' AND ')}`,
-    ...hitValues,
-    ...values,
-    ...(start === undefined ? [] : [start]),
-    ...(end === undefined ? [] : [end]),
-  )
-  const sign = query.order === 'desc' ? -1 : 1
-  const listed = rows.map((row): Listed => ({
-    id: row['id'] as number,
-    value: row[sort] as number | null,
-    venue: row['venue'] as string,
-    name: row['market'] as string,
-    isHit: row['hit'] !== 0,
-  }))
-  return sortListed(listed, query.after, { sign })
 }
 
 type Revision = {
@@ -306,6 +234,12 @@ function findMarket(database: Database, venue: string, market: string): Row | un
   return row
 }
 
+/** The newest record of a market, by its number. */
+export function readRecord(database: Database, id: number): MarketRecord {
+  const row = database.get('SELECT revisions FROM market WHERE id = ?', id)
+  return toState(readRevision(database, id, Number(row?.['revisions'] ?? 0))).record
+}
+
 function nextMarketId(database: Database): number {
   return (database.get('SELECT coalesce(max(id), 0) AS id FROM market')!['id'] as number) + 1
 }
@@ -327,14 +261,14 @@ function saveMarket(
     sortTime,
     record.closeTime ?? null,
     record.seriesTicker ?? null,
-    record.eventTicker ?? record.eventId ?? record.topicId ?? null,
+    eventIdOf(record) ?? null,
     record.asset ?? null,
     record.window ?? null,
     record.status ?? null,
     revisions,
   ]
   insertRow(database, 'INSERT OR REPLACE INTO market', MARKET_COLUMNS, values)
-  saveListing(database, id, record, sortTime)
+  saveListing(database, id, record, sortTime, (market) => readRecord(database, market))
 }
 
 // Markets of one step.
@@ -355,7 +289,8 @@ export function relistMarkets(database: Database, after: number): number | undef
     try {
       checkRow('market', MARKET_COLUMNS, row)
       const { record } = toState(readRevision(database, id, row['revisions'] as number))
-      saveListing(database, id, record, row['sort_time'] as number)
+      const sortTime = row['sort_time'] as number
+      saveListing(database, id, record, sortTime, (market) => readRecord(database, market))
     } catch (error) {
       if (!isDamage(error)) throw error
     }

@@ -1,8 +1,39 @@
 import type { MarketQuery } from '../store.ts'
 import type { Column, Row } from './database.ts'
-import type { Family, ListingColumn } from './listing.ts'
+import type { Family } from './families.ts'
 
-/** One market of a list: its number, and its place in the order. */
+/** The columns that lists are sorted by. */
+export type ListingColumn = 'open' | 'close' | 'volume' | 'liquidity'
+
+/** The tables that a list is read from, and the kinds of families that it has. */
+export type ListTables = {
+  readonly listing: 'listing' | 'event'
+  readonly posting: 'posting' | 'event_posting'
+  /** The column of `posting` that names a row of `listing`. */
+  readonly number: 'market' | 'event'
+  readonly facets: number
+  readonly series: number
+}
+
+/** The tables of the list of markets. */
+export const MARKET_TABLES: ListTables = {
+  listing: 'listing',
+  posting: 'posting',
+  number: 'market',
+  facets: 0,
+  series: 1,
+}
+
+/** The tables of the list of events. */
+export const EVENT_TABLES: ListTables = {
+  listing: 'event',
+  posting: 'event_posting',
+  number: 'event',
+  facets: 2,
+  series: 3,
+}
+
+/** One market or event of a list: its number, and its place in the order. */
 export type Listed = {
   readonly id: number
   /** The value that the list is sorted by; null where the market has none. */
@@ -20,11 +51,14 @@ export type ListOrder = { readonly column: ListingColumn; readonly sign: 1 | -1 
 
 /** The families that a query selects, and what else it asks of their markets. */
 export type Selection = {
+  readonly tables: ListTables
   readonly by: 'family' | 'line'
   readonly families: readonly Family[]
   /** How many markets the families have. */
   readonly markets: number
   readonly more: readonly Condition[]
+  /** The event that all markets are of, by venue. */
+  readonly events?: ReadonlyMap<string, number>
 }
 
 /** A condition in SQL with its values. */

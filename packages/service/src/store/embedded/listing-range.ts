@@ -31,7 +31,7 @@ export function readRange(
   const { column, sign } = order
   const [beyond, ...place] = placeOf(query.after, order)
   const direction = sign === 1 ? 'ASC' : 'DESC'
-  const [hit, ...hitValues] = hitOf(search)
+  const [hit, ...hitValues] = hitOf(search, families.tables)
   const rows = database.all(
     `SELECT listing.id AS id, ${column} AS value, name, chosen.venue AS venue,
        ${hit} AS hit ${matching} AND ${beyond}

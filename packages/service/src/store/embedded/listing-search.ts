@@ -6,6 +6,7 @@ import {
   type Condition,
   type Listed,
   type ListOrder,
+  type ListTables,
   type Selection,
 } from './listed.ts'
 import { hitOf, type Search } from './search-terms.ts'
@@ -24,20 +25,23 @@ export function readWords(
   words: readonly number[],
   walk: SearchWalk,
 ): Listed[] {
-  return readNamed(database, [OF_WORDS, JSON.stringify(words)], walk)
+  const ofWords = namesOf(walk.selection.tables)
+  return readNamed(database, [ofWords, JSON.stringify(words)], walk)
 }
 
-const OF_WORDS = 'SELECT market FROM posting WHERE word IN (SELECT value FROM json_each(?))'
+function namesOf({ posting, number }: ListTables): string {
+  return `SELECT ${number} FROM ${posting} WHERE word IN (SELECT value FROM json_each(?))`
+}
 
 // `names` is SQL for the numbers of markets: most of them are no hits, and become no objects.
 function readNamed(
   database: Database,
   [names, ...values]: Condition,
-  { search, selection: { by, families, more }, query, order: { column } }: SearchWalk,
+  { search, selection: { tables, by, families, more }, query, order: { column } }: SearchWalk,
 ): Listed[] {
-  const [hit, ...hitValues] = hitOf(search)
+  const [hit, ...hitValues] = hitOf(search, tables)
   const rows = database.all(
-    `SELECT id, ${by} AS chosen, ${column} AS value, name, open, close FROM listing
+    `SELECT id, ${by} AS chosen, ${column} AS value, name, open, close FROM ${tables.listing}
      WHERE id IN (${names}) AND ${hit}
      ${more.map(([sql]) => `AND ${sql}`).join(' ')}`,
     ...values,
@@ -69,6 +73,7 @@ export function* walkWords(
 ): Generator<Listed> {
   const { selection: families, query, order } = walk
   const { after, start, end } = query
+  const { tables } = families
   const longest = families.families.reduce((most, one) => Math.max(most, one.longest), 0)
   const isEndless = families.families.some((family) => family.isEndless)
   const up = order.sign === 1
@@ -78,25 +83,29 @@ export function* walkWords(
   if (place !== undefined && up) from = Math.max(from, place)
   if (place !== undefined && !up) to = Math.min(to, place)
   while (from <= to) {
-    const { last, isLast } = findStep(database, words, from, to, up)
+    const { last, isLast } = findStep(database, words, tables, { from, to, up })
     const [low, high] = up ? [from, last] : [last, to]
-    const names: Condition = [`${OF_WORDS} AND ${WITHIN}`, JSON.stringify(words), low, high]
+    const names: Condition = [`${namesOf(tables)} AND ${WITHIN}`, JSON.stringify(words), low, high]
     const named = readNamed(database, names, walk)
     yield* sortListed(named, after, order)
     if (isLast) return
     // Only the place of the last open time counts: after all markets that have it.
     const venue = up ? '\u{10FFFF}' : ''
-    const passed = Math.max(0, countMarkets(database, names) - named.length)
+    const passed = Math.max(0, countNames(database, names, tables) - named.length)
     yield { id: 0, value: last, venue, name: '', isHit: false, passed }
     if (up) from = last + 1
     else to = last - 1
   }
 }
 
-const WITHIN = 'posting.open BETWEEN ? AND ?'
+const WITHIN = 'open BETWEEN ? AND ?'
 
-function countMarkets(database: Database, [names, ...values]: Condition): number {
-  const sql = `SELECT count(DISTINCT market) AS count FROM (${names})`
+function countNames(
+  database: Database,
+  [names, ...values]: Condition,
+  { number }: ListTables,
+): number {
+  const sql = `SELECT count(DISTINCT ${number}) AS count FROM (${names})`
   return database.get(sql, ...values)!['count'] as number
 }
 
@@ -104,14 +113,13 @@ function countMarkets(database: Database, [names, ...values]: Condition): number
 function findStep(
   database: Database,
   words: readonly number[],
-  from: number,
-  to: number,
-  up: boolean,
+  { posting }: ListTables,
+  { from, to, up }: { readonly from: number; readonly to: number; readonly up: boolean },
 ): { readonly last: number; readonly isLast: boolean } {
   const ends: number[] = []
   for (const word of words) {
     const row = database.get(
-      `SELECT open FROM posting WHERE word = ? AND ${WITHIN}
+      `SELECT open FROM ${posting} WHERE word = ? AND ${WITHIN}
        ORDER BY open ${up ? 'ASC' : 'DESC'} LIMIT 1 OFFSET ?`,
       word,
       from,
@@ -134,10 +142,11 @@ export function* markHits(
   database: Database,
   walk: Iterator<Listed>,
   search: Search,
+  tables: ListTables,
   first: number,
 ): Generator<Listed> {
-  const [hit, ...values] = hitOf(search)
-  const sql = `SELECT id FROM listing WHERE id IN (SELECT value FROM json_each(?)) AND ${hit}`
+  const [hit, ...values] = hitOf(search, tables)
+  const sql = `SELECT id FROM ${tables.listing} WHERE id IN (SELECT value FROM json_each(?)) AND ${hit}`
   for (let size = Math.min(first + 1, MAX_MARKED); ; size = Math.min(size * 2, MAX_MARKED)) {
     const some: Listed[] = []
     for (let next = walk.next(); next.done !== true; next = walk.next()) {

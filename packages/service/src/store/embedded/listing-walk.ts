@@ -6,10 +6,13 @@ import {
   toListed,
   type Condition,
   type Listed,
+  type ListingColumn,
   type ListOrder,
+  type ListTables,
   type Selection,
 } from './listed.ts'
-import { FAMILY_KIND, listFamilies, type Family, type ListingColumn } from './listing.ts'
+import { selectFamilies, timeConditions } from './list-selection.ts'
+import { listFamilies, type Family } from './families.ts'
 import { FEW, readRange } from './listing-range.ts'
 import { markHits, readWords, walkWords, type SearchWalk } from './listing-search.ts'
 import { prepareSearch, type Search } from './search-terms.ts'
@@ -23,7 +26,7 @@ const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn
 }
 
 /**
- * Walks the markets that match, in the order of the query. Each family of markets is read in the order of
+ * Walks the markets or events that match, in the order of the query. Each family of markets is read in the order of
  * an index, and the families are merged: the cost depends on the markets that are taken and the number of
  * families, never on the number of markets. A search by rare words reads only the markets that have them;
  * one by frequent words also passes markets that are not hits.
@@ -31,17 +34,21 @@ const COLUMN_OF: Readonly<Record<NonNullable<MarketQuery['sort']>, ListingColumn
 export function* walkListings(
   database: Database,
   query: MarketQuery,
+  tables: ListTables,
   onSearch: (search: Search) => void,
 ): Generator<Listed> {
   const order: ListOrder = {
     column: COLUMN_OF[query.sort ?? 'open_time'],
     sign: query.order === 'desc' ? -1 : 1,
   }
-  const { series, text } = query
-  const isByFacets = series === undefined || text !== undefined
-  const facets = isByFacets ? listFamilies(database, FAMILY_KIND.facets) : []
-  const asked = familiesOf(database, query, facets)
-  const search = text === undefined ? undefined : prepareSearch(database, text, facets)
+  const { series, text, tag, event } = query
+  const isByFacets = (series === undefined && event === undefined) || text !== undefined
+  const facets = isByFacets ? listFamilies(database, tables.facets) : []
+  const asked = selectFamilies(database, query, tables, facets)
+  const search =
+    text === undefined && tag === undefined
+      ? undefined
+      : prepareSearch(database, { text, tag }, facets)
   const selection = search === undefined ? asked : narrow(asked, search)
   if (search !== undefined) {
     onSearch(search)
@@ -51,7 +58,7 @@ export function* walkListings(
       return
     }
   }
-  if (order.column === 'volume' || order.column === 'liquidity') {
+  if (event === undefined && (order.column === 'volume' || order.column === 'liquidity')) {
     if (query.start !== undefined || query.end !== undefined) {
       const few = readRange(database, selection, query, order, search)
       if (few !== undefined) {
@@ -64,69 +71,37 @@ export function* walkListings(
     const lanes = plans.map((plan) => new Lane(database, plan, query.limit, plans.length))
     const merged = merge(lanes, order)
     if (search === undefined) yield* merged
-    else yield* markHits(database, merged, search, query.limit)
+    else yield* markHits(database, merged, search, tables, query.limit)
   }
 }
 
 // A search that names an asset or a window leaves out the families of others.
 function narrow(asked: Selection, search: Search): Selection {
-  if (asked.by !== 'family') return asked
-  const families = asked.families.filter(({ id }) => search.families.has(id))
-  return { ...asked, families, markets: families.reduce((sum, one) => sum + one.markets, 0) }
+  if (asked.by !== 'family' || search.families === undefined) return asked
+  const { families: left } = search
+  const families = asked.families.filter(({ id }) => left.has(id))
+  const markets = families.reduce((sum, one) => sum + one.markets, 0)
+  return { ...asked, families, markets: Math.min(asked.markets, markets) }
 }
 
 // What the index of words finds; undefined where walking the list is better.
 function searchByWords(database: Database, walk: SearchWalk): Iterable<Listed> | undefined {
   const { search, selection, query, order } = walk
   if (selection.markets <= query.limit) return undefined
-  const hits = findByText(database, search)
+  const hits = findByText(database, search, selection.tables)
   if (hits === undefined) return undefined
   if (hits.isFew) return sortListed(readWords(database, hits.words, walk), query.after, order)
   const isByTime = order.column === 'open' && selection.markets > FEW
   return isByTime ? walkWords(database, hits.words, walk) : undefined
 }
 
-function familiesOf(database: Database, query: MarketQuery, facets: readonly Family[]): Selection {
-  const { venue, series, asset, window, status } = query
-  const all = series === undefined ? facets : listFamilies(database, FAMILY_KIND.series, series)
-  const families = all.filter(
-    (family) =>
-      (venue === undefined || family.venue === venue) &&
-      (status === undefined || family.status === status) &&
-      (series !== undefined ||
-        ((asset === undefined || family.asset === asset) &&
-          (window === undefined || family.span === window))) &&
-      isIncluded(database, family, query),
-  )
-  // A series has one asset and one window, so these hardly ever leave a market out.
-  const more: Condition[] = []
-  if (series !== undefined && asset !== undefined) more.push(ofMarket('asset', asset))
-  if (series !== undefined && window !== undefined) more.push(ofMarket('span', window))
-  const markets = families.reduce((sum, family) => sum + family.markets, 0)
-  return { by: series === undefined ? 'family' : 'line', families, markets, more }
-}
-
-// The caller is asked only about families that have a market in the range: it may tell what is left out.
-function isIncluded(database: Database, family: Family, query: MarketQuery): boolean {
-  if (query.includes === undefined || family.asset === '') return true
-  const where = timeConditions(family, query, 'open')
-  const row = database.get(
-    `SELECT 1 AS found FROM listing INDEXED BY listing_open
-     WHERE family = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')} LIMIT 1`,
-    family.id,
-    ...where.flatMap(([, ...values]) => values),
-  )
-  return row === undefined || query.includes(family.venue, family.asset)
-}
-
-function ofMarket(column: string, value: string): Condition {
-  return [`(SELECT ${column} FROM market WHERE market.id = listing.id) = ?`, value]
-}
-
 /** What one lane reads. */
 type LanePlan = {
+  readonly tables: ListTables
   readonly by: 'family' | 'line'
   readonly family: Family
+  /** The event that all of its markets are of. */
+  readonly event: number | undefined
   readonly order: ListOrder
   readonly isNull: boolean
   readonly where: readonly Condition[]
@@ -134,7 +109,7 @@ type LanePlan = {
 
 // Markets without a value come after all others, so they are a second round of lanes.
 function lanesOf(
-  { by, families, more }: Selection,
+  { tables, by, families, more, events }: Selection,
   query: MarketQuery,
   order: ListOrder,
 ): [LanePlan[], LanePlan[]] {
@@ -147,32 +122,14 @@ function lanesOf(
       if (order.column === 'close' && family.isEndless !== isNull) continue
       const place = placeConditions(family.venue, query.after, order, isNull)
       if (place === undefined) continue
-      const lane = { by, family, order, isNull, where: [...place, ...times, ...more] }
+      const where = [...place, ...times, ...more]
+      const event = events?.get(family.venue)
+      const lane = { tables, by, family, event, order, isNull, where }
       if (isNull) empty.push(lane)
       else filled.push(lane)
     }
   }
   return [filled, empty]
-}
-
-function timeConditions(
-  family: Family,
-  { start, end }: MarketQuery,
-  column: ListingColumn,
-): Condition[] {
-  const where: Condition[] = []
-  if (start !== undefined && !family.isEndless) {
-    where.push(['close > ?', start])
-    // No market of the family lasts longer, so older ones have closed.
-    if (column !== 'close') where.push(['open > ?', start - family.longest - 1])
-  }
-  if (end !== undefined) {
-    where.push(['open < ?', end])
-    if (column === 'close' && !family.isEndless) {
-      where.push(['close < ?', end + family.longest + 1])
-    }
-  }
-  return where
 }
 
 // The conditions that put a lane after the position of a walk; undefined where all of it is before.
@@ -234,13 +191,15 @@ class Lane {
   }
 
   #read(where: readonly Condition[]): void {
-    const { by, family, order } = this.#plan
+    const { tables, by, family, event, order } = this.#plan
     const { column, sign } = order
     const direction = sign === 1 ? 'ASC' : 'DESC'
     const rows = this.#database.all(
-      `SELECT id, ${column} AS value, name FROM listing INDEXED BY ${indexOf(by, column)}
-       WHERE ${by} = ? ${where.map(([sql]) => `AND ${sql}`).join(' ')}
+      `SELECT id, ${column} AS value, name FROM ${tables.listing} INDEXED BY ${indexOf(this.#plan)}
+       WHERE ${event === undefined ? '' : 'event = ? AND'} ${by} = ?
+       ${where.map(([sql]) => `AND ${sql}`).join(' ')}
        ORDER BY ${column} ${direction}, name ${direction} LIMIT ?`,
+      ...(event === undefined ? [] : [event]),
       family.id,
       ...where.flatMap(([, ...values]) => values),
       this.#size,
@@ -251,7 +210,9 @@ class Lane {
   }
 }
 
-function indexOf(by: 'family' | 'line', column: ListingColumn): string {
+function indexOf({ tables, by, event, order: { column } }: LanePlan): string {
+  if (event !== undefined) return 'listing_event'
+  if (tables.listing === 'event') return `${by === 'family' ? 'event' : 'event_line'}_${column}`
   return `${by === 'family' ? 'listing' : 'line'}_${column}`
 }
 

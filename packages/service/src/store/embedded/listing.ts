@@ -1,42 +1,23 @@
-import { PriorbookError, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
-import type { Column, Database, Row } from './database.ts'
-import { checkRow, insertRow } from './row-sum.ts'
-import { saveWords, searchTextOf, type WordPlace } from './words.ts'
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import type { Database } from './database.ts'
+import {
+  eventIdOf,
+  findEventNumber,
+  leaveEvent,
+  saveInEvent,
+  type EventShare,
+  type ReadRecord,
+} from './events.ts'
+import { joinFamily, leaveFamily } from './families.ts'
+import { MARKET_TABLES } from './listed.ts'
+import { NO_PLACE, saveWords, searchTextOf, tagsOf, type WordPlace } from './words.ts'
 
-const FAMILY_COLUMNS = [
-  'id',
-  'kind',
-  'venue',
-  'asset',
-  'span',
-  'series',
-  'status',
-  'endless',
-  'longest',
-  'markets',
-]
+/** What is kept of a market before it is listed again. */
+type Before = WordPlace &
+  EventShare & { readonly family: number; readonly line: number | null; readonly open: number }
 
-/** Families of markets by asset and window, and by series. */
-export const FAMILY_KIND = { facets: 0, series: 1 } as const
-
-/** Markets that share venue, status and either asset and window or the series. */
-export type Family = {
-  readonly id: number
-  readonly venue: VenueId
-  readonly asset: string
-  readonly span: string
-  readonly series: string
-  readonly status: string
-  /** True where the markets have no close time. */
-  readonly isEndless: boolean
-  /** The longest time from open to close of any market that was ever in it. */
-  readonly longest: number
-  /** How many markets it has. */
-  readonly markets: number
-}
-
-/** The columns that lists are sorted by. */
-export type ListingColumn = 'open' | 'close' | 'volume' | 'liquidity'
+const READ_BEFORE =
+  'SELECT family, line, open, close, event, live, text, tags FROM listing WHERE id = ?'
 
 /** Writes the sort values of a market; the caller is in a write transaction. */
 export function saveListing(
@@ -44,30 +25,25 @@ export function saveListing(
   id: number,
   record: MarketRecord,
   sortTime: number,
+  readRecord: ReadRecord,
 ): void {
-  const before = database.get('SELECT family, line, open, text FROM listing WHERE id = ?', id)
+  const before = database.get(READ_BEFORE, id) as Before | undefined
   const close = record.closeTime ?? null
-  const shared = {
-    venue: record.venue,
-    status: record.status ?? '',
-    endless: close === null ? 1 : 0,
-  }
-  const length = close === null ? 0 : Math.max(0, close - sortTime)
-  const { asset = '', window: span = '', seriesTicker: series } = record
-  const facets = { ...shared, kind: FAMILY_KIND.facets, asset, span, series: '' }
-  const family = join(database, facets, length, before?.['family'] ?? null)
-  const named = { ...shared, kind: FAMILY_KIND.series, asset: '', span: '', series: series ?? '' }
-  const oldLine = before?.['line'] ?? null
-  const line = series === undefined ? null : join(database, named, length, oldLine)
-  if (series === undefined && oldLine !== null) leave(database, oldLine as number)
+  const { family, line } = joinFamilies(database, record, sortTime, before)
+  const eventId = eventIdOf(record)
+  const event =
+    eventId === undefined ? null : findEventNumber(database, record.venue, eventId, before?.event)
+  const live = record.status === 'open' ? 1 : 0
   const text = searchTextOf(record)
-  saveWords(database, id, before as WordPlace | undefined, { text, open: sortTime })
+  const tags = tagsOf(record)
+  saveWords(database, MARKET_TABLES, id, before, { text, tags, open: sortTime })
   database.run(
-    `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text, tags, event, live)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT (id) DO UPDATE SET family = excluded.family, line = excluded.line,
      open = excluded.open, close = excluded.close, volume = excluded.volume,
-     liquidity = excluded.liquidity, text = excluded.text`,
+     liquidity = excluded.liquidity, text = excluded.text, tags = excluded.tags,
+     event = excluded.event, live = excluded.live`,
     id,
     family,
     line,
@@ -77,102 +53,53 @@ export function saveListing(
     numberOf(record.volume),
     numberOf(record.liquidity),
     text,
+    tags,
+    event,
+    live,
   )
+  if (before !== undefined && before.event !== null && before.event !== event) {
+    leaveEvent(database, before.event, readRecord)
+  }
+  if (event !== null) {
+    saveInEvent(database, { id, record }, before, { event, open: sortTime, close, live })
+  }
 }
 
 /** Takes a market off the lists; the caller is in a write transaction. */
-export function removeListing(database: Database, id: number): void {
-  const listed = database.get('SELECT family, line, open, text FROM listing WHERE id = ?', id)
-  if (listed === undefined) return
-  saveWords(database, id, listed as unknown as WordPlace, { text: '', open: 0 })
-  leave(database, listed['family'] as number)
-  if (listed['line'] !== null) leave(database, listed['line'] as number)
+export function removeListing(database: Database, id: number, readRecord: ReadRecord): void {
+  const before = database.get(READ_BEFORE, id) as Before | undefined
+  if (before === undefined) return
+  saveWords(database, MARKET_TABLES, id, before, NO_PLACE)
+  leaveFamily(database, before.family)
+  leaveFamily(database, before.line)
   database.run('DELETE FROM listing WHERE id = ?', id)
+  if (before.event !== null) leaveEvent(database, before.event, readRecord)
 }
 
-/** The families of a kind; of one series where it is named. */
-export function listFamilies(
+// A market has a family by asset and window, and one by series where it has a series.
+function joinFamilies(
   database: Database,
-  kind: (typeof FAMILY_KIND)[keyof typeof FAMILY_KIND],
-  series?: string,
-): Family[] {
-  const columns = `${FAMILY_COLUMNS.join(', ')}, sum`
-  const rows =
-    series === undefined
-      ? database.all(`SELECT ${columns} FROM family WHERE kind = ? AND markets > 0`, kind)
-      : database.all(
-          `SELECT ${columns} FROM family INDEXED BY family_by_series
-           WHERE series = ? AND kind = 1 AND markets > 0`,
-          series,
-        )
-  return rows.map(toFamily)
-}
-
-function toFamily(row: Row): Family {
-  checkRow('family', FAMILY_COLUMNS, row)
-  return {
-    id: row['id'] as number,
-    venue: row['venue'] as VenueId,
-    asset: row['asset'] as string,
-    span: row['span'] as string,
-    series: row['series'] as string,
-    status: row['status'] as string,
-    isEndless: row['endless'] === 1,
-    longest: row['longest'] as number,
-    markets: row['markets'] as number,
+  record: MarketRecord,
+  sortTime: number,
+  before: Before | undefined,
+): { readonly family: number; readonly line: number | null } {
+  const { closeTime, seriesTicker: series, asset = '', window: span = '' } = record
+  const shared = {
+    venue: record.venue,
+    status: record.status ?? '',
+    category: record.category ?? '',
+    endless: closeTime === undefined ? 1 : 0,
   }
-}
-
-type FamilyName = {
-  readonly kind: number
-  readonly venue: string
-  readonly asset: string
-  readonly span: string
-  readonly series: string
-  readonly status: string
-  readonly endless: number
-}
-
-// Moves a market from one family to another; returns the new one.
-function join(database: Database, name: FamilyName, length: number, before: Column): number {
-  const row = database.get(
-    `SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family
-     WHERE kind = ? AND venue = ? AND asset = ? AND span = ? AND series = ? AND status = ?
-     AND endless = ?`,
-    name.kind,
-    name.venue,
-    name.asset,
-    name.span,
-    name.series,
-    name.status,
-    name.endless,
-  )
-  if (row !== undefined) checkRow('family', FAMILY_COLUMNS, row)
-  const id = (row?.['id'] as number | undefined) ?? nextId(database)
-  const longest = (row?.['longest'] as number | undefined) ?? 0
-  const isNew = before !== id
-  if (isNew || length > longest) {
-    const markets = ((row?.['markets'] as number | undefined) ?? 0) + (isNew ? 1 : 0)
-    saveFamily(database, { ...name, id, longest: Math.max(longest, length), markets })
+  const length = closeTime === undefined ? 0 : Math.max(0, closeTime - sortTime)
+  const facets = { ...shared, kind: MARKET_TABLES.facets, asset, span, series: '' }
+  const family = joinFamily(database, facets, length, before?.family ?? null)
+  const oldLine = before?.line ?? null
+  if (series === undefined) {
+    leaveFamily(database, oldLine)
+    return { family, line: null }
   }
-  if (isNew && before !== null) leave(database, before as number)
-  return id
-}
-
-function leave(database: Database, id: number): void {
-  const row = database.get(`SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family WHERE id = ?`, id)
-  if (row === undefined) throw new PriorbookError('corrupt_row', `family ${id} is missing`)
-  checkRow('family', FAMILY_COLUMNS, row)
-  saveFamily(database, { ...row, markets: Math.max(0, (row['markets'] as number) - 1) })
-}
-
-function saveFamily(database: Database, row: Readonly<Record<string, Column>>): void {
-  const values = FAMILY_COLUMNS.map((name) => row[name]!)
-  insertRow(database, 'INSERT OR REPLACE INTO family', FAMILY_COLUMNS, values)
-}
-
-function nextId(database: Database): number {
-  return (database.get('SELECT coalesce(max(id), 0) AS id FROM family')!['id'] as number) + 1
+  const named = { ...shared, kind: MARKET_TABLES.series, asset: '', span: '', series }
+  return { family, line: joinFamily(database, named, length, oldLine) }
 }
 
 function numberOf(text: string | undefined): number | null {

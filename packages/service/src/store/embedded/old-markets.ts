@@ -1,7 +1,7 @@
 import { isLastStatus, type VenueId } from '@priorbook/sdk/domain'
 import { REMOVED_MARKETS } from '../store.ts'
 import { isDamage } from './bodies.ts'
-import { readMarket } from './catalog.ts'
+import { readMarket, readRecord } from './catalog.ts'
 import type { Database, Row } from './database.ts'
 import { findRetention } from './gaps.ts'
 import { removeListing } from './listing.ts'
@@ -133,7 +133,7 @@ function removeMarket(database: Database, gone: Gone, before: number): void {
     database.run('DELETE FROM unbroken WHERE venue = ? AND key = ?', venue, key)
   }
   database.run('DELETE FROM parity WHERE venue = ? AND market = ?', venue, market)
-  removeListing(database, id)
+  removeListing(database, id, (other) => readRecord(database, other))
   database.run('DELETE FROM revision WHERE market = ?', id)
   database.run('DELETE FROM revision_cut WHERE market = ?', id)
   database.run('DELETE FROM market WHERE id = ?', id)

@@ -13,6 +13,8 @@ import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { placeOfOrdinal } from './directory.ts'
+import { countCategories, listEvents } from './event-list.ts'
+import { readEvent } from './events.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
@@ -76,6 +78,9 @@ export function createReader(session: Session): StoreReader {
       read(() => readMarket(database, venue, marketId, knownAt)),
     revisions: (venue, id, page) => read(() => listRevisions(database, venue, id, page)),
     markets: (query) => kept(() => listMarkets(database, query)),
+    event: (venue, eventId) => kept(() => readEvent(database, venue, eventId)),
+    events: (query) => kept(() => listEvents(database, query)),
+    categories: () => kept(() => countCategories(database)),
     gaps: (query) => read(() => listGaps(database, query)),
     parity: (query) => read(() => listParity(database, query)),
     instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),

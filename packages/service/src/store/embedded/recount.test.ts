@@ -5,20 +5,25 @@ import { openEmbeddedStore } from './open.ts'
 import { makeBatches } from './tape-batches.testing.ts'
 import { createTempFolder } from './temp-folder.testing.ts'
 
-const TABLES = ['day', 'day_gap', 'extent', 'unbroken', 'listing']
+const TABLES = ['day', 'day_gap', 'extent', 'unbroken', 'listing', 'event']
 
 function keptIn(file: string): Record<string, unknown[]> {
   const database = new DatabaseSync(file)
   const kept: Record<string, unknown[]> = {}
   for (const table of TABLES) {
-    const rows = database.prepare(`SELECT * FROM ${table} ORDER BY 1, 2, 3, 4`).all()
-    // Families get other numbers when they are made again, and empty sums may stay behind. Rows that
+    const rows = database
+      .prepare(
+        `SELECT * FROM ${table} ORDER BY ${table === 'event' ? 'venue, name' : '1, 2, 3, 4'}`,
+      )
+      .all()
+    // Families and events get other numbers when they are made again, and empty sums may stay behind. Rows that
     // moved to an asset leave the first time of those without one, and a gap of a whole venue, which no
     // recorder writes, is not taken from the observed time of rows before it.
     kept[table] = rows
       .map(({ sum: _sum, family: _family, line: _line, observed: _observed, ...row }) =>
         table === 'extent' && row['asset'] === '' ? { ...row, first: 0 } : row,
       )
+      .map(({ event: _event, ...row }) => (table === 'event' ? { ...row, id: 0 } : row))
       .filter((row) => row['gaps'] !== 0 && row['streams'] !== 0 && row['instruments'] !== 0)
   }
   database.close()

@@ -98,7 +98,9 @@ function beginPass(database: Database, first: number): void {
     for (const table of ['day', 'day_gap', 'extent', 'unbroken', 'outage', 'listing', 'family']) {
       database.run(`DELETE FROM ${table}`)
     }
-    for (const table of ['posting', 'word_part', 'word']) database.run(`DELETE FROM ${table}`)
+    for (const table of ['posting', 'word_part', 'word', 'event', 'event_posting']) {
+      database.run(`DELETE FROM ${table}`)
+    }
     writeState(database, STATE.counted, 0)
   }
   writeState(database, STATE.recounting, first)
@@ -120,7 +122,9 @@ function takeStep(view: View): { readonly pass: number; readonly last: number } 
   return undefined
 }
 
-const KEPT = ['family', 'day', 'day_gap', 'extent', 'unbroken', 'outage', 'parity'] as const
+const KEPT = [
+  ...['family', 'event', 'day', 'day_gap', 'extent', 'unbroken', 'outage', 'parity'],
+] as const
 
 /** Checks the rows of all kept lists and sums; throws `corrupt_row` for a damaged one. */
 export function checkKept(database: Database): void {

@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 7
+export const SCHEMA_VERSION = 8
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -325,6 +325,60 @@ CREATE INDEX cold_by_segment ON cold (segment, start);
 CREATE INDEX chunk_by_body ON chunk (body);
 `
 
+/**
+ * What lists by category, tag and event need. Lists are made again from the records, see `recount.ts`.
+ *
+ * - family.category: as the venue writes it, empty where there is none. Families of kinds 2 and 3 are those of
+ *   events: by asset, category and whether a market is open (`status`), or by series.
+ * - listing.tags: in lower case; each is a word with a mark before it, see `words.ts`. `live` is 1 for an
+ *   open market.
+ * - event: the markets that share a venue's event. `facts` are those of the record of market `source`, the
+ *   newest of them; `open` is the first open time, `close` the last close time, `live` the number of open
+ *   markets. event_posting is to events what posting is to markets.
+ */
+const VERSION_8 = `
+DROP INDEX market_by_event;
+DROP INDEX family_by_name;
+DELETE FROM family;
+DELETE FROM listing;
+DELETE FROM state WHERE name IN ('searchable', 'recounting', 'recounted');
+ALTER TABLE family ADD COLUMN category TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX family_by_name ON family (kind, venue, asset, span, series, category, status, endless);
+CREATE INDEX family_of_events ON family (series) WHERE kind = 3;
+ALTER TABLE listing ADD COLUMN tags TEXT NOT NULL DEFAULT '';
+ALTER TABLE listing ADD COLUMN event INTEGER;
+ALTER TABLE listing ADD COLUMN live INTEGER NOT NULL DEFAULT 0;
+CREATE INDEX listing_event ON listing (event, family, open, name) WHERE event IS NOT NULL;
+CREATE TABLE event (
+  id INTEGER PRIMARY KEY,
+  venue TEXT NOT NULL,
+  name TEXT NOT NULL,
+  family INTEGER NOT NULL,
+  line INTEGER,
+  open INTEGER NOT NULL,
+  close INTEGER,
+  markets INTEGER NOT NULL,
+  live INTEGER NOT NULL,
+  asset TEXT NOT NULL,
+  source INTEGER NOT NULL,
+  facts TEXT NOT NULL,
+  text TEXT NOT NULL,
+  tags TEXT NOT NULL,
+  sum INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX event_by_name ON event (name, venue);
+CREATE INDEX event_open ON event (family, open, name);
+CREATE INDEX event_close ON event (family, close, name);
+CREATE INDEX event_line_open ON event (line, open, name) WHERE line IS NOT NULL;
+CREATE INDEX event_line_close ON event (line, close, name) WHERE line IS NOT NULL;
+CREATE TABLE event_posting (
+  word INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  PRIMARY KEY (word, open, event)
+) STRICT, WITHOUT ROWID;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
 const STEPS: readonly string[] = [
   VERSION_1,
@@ -334,6 +388,7 @@ const STEPS: readonly string[] = [
   VERSION_5,
   VERSION_6,
   VERSION_7,
+  VERSION_8,
 ]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
@@ -345,9 +400,10 @@ export function migrate(from: number, run: (sql: string) => void): void {
 export const OVERLAID: readonly string[] = ['stream', 'state', 'market', 'gap']
 
 /** The tables that `recount.ts` fills. */
-const RECOUNTED = 'family listing day day_gap extent unbroken outage word word_part posting'.split(
-  ' ',
-)
+const RECOUNTED: readonly string[] = [
+  ...['family', 'listing', 'day', 'day_gap', 'extent', 'unbroken', 'outage'],
+  ...['word', 'word_part', 'posting', 'event', 'event_posting'],
+]
 
 /**
  * SQL that makes tables and indexes of the newest schema as temporary ones: those of lists and sums, those

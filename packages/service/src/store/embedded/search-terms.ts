@@ -1,26 +1,29 @@
 import type { SearchCorrection } from '../store.ts'
 import type { Column, Database } from './database.ts'
-import type { Condition } from './listed.ts'
-import type { Family } from './listing.ts'
+import type { Family } from './families.ts'
+import type { Condition, ListTables } from './listed.ts'
 import { findSimilar, isKnownWord, type StoredWord } from './similar-words.ts'
+import { findWord, tagWord } from './words.ts'
 
 /** One word or phrase of a search: every market that is found has it. */
 export type SearchTerm = {
   /** In lower case. */
   readonly text: string
   /** How it is looked for. */
-  readonly kind: 'text' | 'number' | 'facet' | 'similar'
+  readonly kind: 'text' | 'number' | 'facet' | 'similar' | 'tag'
   /** For an asset or a window: the families that have it, and those of unknown ones, where the text tells. */
   readonly facet?: { readonly named: readonly number[]; readonly unknown: readonly number[] }
   /** The words that are meant where no market has the term itself. */
   readonly similar?: readonly StoredWord[]
+  /** The word of a tag; absent where nothing has the tag. */
+  readonly word?: number | undefined
 }
 
 /** What a search asks of a market: all of its terms, in any order. */
 export type Search = {
   readonly terms: readonly SearchTerm[]
-  /** The families that its markets may be of, by asset and window. */
-  readonly families: ReadonlySet<number>
+  /** The families that its markets may be of, by asset and window; absent where it names neither. */
+  readonly families?: ReadonlySet<number>
 }
 
 // What a person types has fewer; a longer text is looked for as one phrase.
@@ -36,12 +39,15 @@ function termsOf(text: string): string[] {
   return terms.length > MAX_TERMS ? [text.toLowerCase().trim()] : terms
 }
 
-/** Prepares a search, given all families of markets by asset and window. */
+/** Prepares a search for a text, a tag or both, given all families of markets by asset and window. */
 export function prepareSearch(
   database: Database,
-  text: string,
+  { text, tag }: { readonly text: string | undefined; readonly tag: string | undefined },
   families: readonly Family[],
 ): Search {
+  const tagged: SearchTerm[] =
+    tag === undefined ? [] : [{ text: tag, kind: 'tag', word: findWord(database, tagWord(tag)) }]
+  if (text === undefined) return { terms: tagged }
   let left = families
   const terms = termsOf(text).map((term): SearchTerm => {
     const name = (['asset', 'span'] as const).find((facet) =>
@@ -53,7 +59,7 @@ export function prepareSearch(
     left = left.filter((family) => ['', term].includes(family[name].toLowerCase()))
     return { text: term, kind: 'facet', facet: { named: having(term), unknown: having('') } }
   })
-  return { terms, families: new Set(left.map(({ id }) => id)) }
+  return { terms: [...tagged, ...terms], families: new Set(left.map(({ id }) => id)) }
 }
 
 function toTerm(database: Database, text: string): SearchTerm {
@@ -75,15 +81,18 @@ export function correctionsOf(search: Search | undefined): SearchCorrection[] {
 
 const IN_LIST = 'IN (SELECT value FROM json_each(?))'
 
-/** SQL for whether a row of `listing` is what a search looks for, with its values. */
-export function hitOf(search: Search | undefined): Condition {
+/** SQL for whether a row of a list is what a search looks for, with its values. */
+export function hitOf(search: Search | undefined, tables: ListTables): Condition {
   if (search === undefined || search.terms.length === 0) return ['1']
-  const conditions = search.terms.map(conditionOf)
+  const conditions = search.terms.map((term) => conditionOf(term, tables))
   const values = conditions.flatMap(([, ...given]): Column[] => given)
   return [`(${conditions.map(([sql]) => sql).join(' AND ')})`, ...values]
 }
 
-function conditionOf({ text, kind, facet, similar }: SearchTerm): Condition {
+function conditionOf(
+  { text, kind, facet, similar, word }: SearchTerm,
+  tables: ListTables,
+): Condition {
   switch (kind) {
     case 'text':
       return ['instr(text, ?) > 0', text]
@@ -103,10 +112,19 @@ function conditionOf({ text, kind, facet, similar }: SearchTerm): Condition {
         text,
       ]
     case 'similar':
-      return [
-        `EXISTS (SELECT 1 FROM json_each(?) AS meant JOIN posting ON posting.word = meant.value
-           AND posting.open = listing.open AND posting.market = listing.id)`,
-        JSON.stringify(similar!.map(({ id }) => id)),
-      ]
+      return hasWord(
+        similar!.map(({ id }) => id),
+        tables,
+      )
+    case 'tag':
+      return word === undefined ? ['0'] : hasWord([word], tables)
   }
+}
+
+function hasWord(words: readonly number[], { listing, posting, number }: ListTables): Condition {
+  return [
+    `EXISTS (SELECT 1 FROM json_each(?) AS meant JOIN ${posting} AS named ON named.word = meant.value
+       AND named.open = ${listing}.open AND named.${number} = ${listing}.id)`,
+    JSON.stringify(words),
+  ]
 }

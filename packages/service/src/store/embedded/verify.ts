@@ -25,7 +25,7 @@ import { listQuarantine } from './quarantine.ts'
 import { checkStates } from './state.ts'
 import { readStream, type Stream } from './streams.ts'
 import type { View } from './view.ts'
-import { searchTextOf } from './words.ts'
+import { searchTextOf, tagsOf } from './words.ts'
 
 const SLICE = 1000
 
@@ -157,9 +157,13 @@ export class Verifier {
       const market = row['market'] as string
       this.attempt(`market ${venue}:${market}`, () => {
         const all = listRevisions(database, venue, market, { limit: Number.MAX_SAFE_INTEGER })
-        const listed = database.get('SELECT text FROM listing WHERE id = ?', id)?.['text']
-        const last = all.at(-1)
-        if (last === undefined || listed !== searchTextOf(last.record)) {
+        const listed = database.get('SELECT text, tags FROM listing WHERE id = ?', id)
+        const record = all.at(-1)?.record
+        const isListed =
+          record !== undefined &&
+          listed?.['text'] === searchTextOf(record) &&
+          listed['tags'] === tagsOf(record)
+        if (!isListed) {
           throw new PriorbookError('corrupt_row', 'it is not listed as it is')
         }
       })

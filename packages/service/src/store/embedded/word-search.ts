@@ -1,4 +1,5 @@
 import type { Column, Database } from './database.ts'
+import type { ListTables } from './listed.ts'
 import type { Search, SearchTerm } from './search-terms.ts'
 import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
 
@@ -7,6 +8,9 @@ import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
 const MAX_WORDS = 2000
 const MAX_MARKETS = 2000
 const MAX_PARTS = 5000
+// Max markets of a tag that are sorted in memory, about 50 ms. A tag is exact, so all of them are hits, and
+// walking a list by volume would pass most others.
+const MAX_TAGGED = 10_000
 // Words of a search that are tried, the longest first.
 const MAX_TRIED = 3
 // Max words whose markets are merged by time.
@@ -21,15 +25,24 @@ export type WordHits = {
 }
 
 /** Looks up the words of a search; undefined where they say too little. */
-export function findByText(database: Database, { terms }: Search): WordHits | undefined {
+export function findByText(
+  database: Database,
+  { terms }: Search,
+  tables: ListTables,
+): WordHits | undefined {
+  const tag = terms.find(({ kind }) => kind === 'tag')
+  const tagged = tag?.word === undefined ? [] : [tag.word]
+  if (tag !== undefined && haveFew(database, tagged, tables, MAX_TAGGED)) {
+    return { words: tagged, isFew: true }
+  }
   const pieces = terms
     .flatMap((term) => piecesOf(term))
     .toSorted((a, b) => b.text.length - a.text.length)
-  let frequent: WordHits | undefined
+  let frequent: WordHits | undefined = tag && { words: tagged, isFew: false }
   for (const piece of pieces.slice(0, MAX_TRIED)) {
     const words = findWords(database, piece)
     if (words === undefined) continue
-    if (haveFew(database, words)) return { words, isFew: true }
+    if (haveFew(database, words, tables, MAX_MARKETS)) return { words, isFew: true }
     if (words.length <= MAX_LANES) frequent ??= { words, isFew: false }
   }
   return frequent
@@ -45,7 +58,7 @@ type Piece = {
 
 // Markets of an asset or a window need not have it in their text.
 function piecesOf({ text: wanted, kind, similar }: SearchTerm): Piece[] {
-  if (kind === 'facet') return []
+  if (kind === 'facet' || kind === 'tag') return []
   return [...wordsOf(wanted)].map((text) => ({
     text,
     isCutBefore: kind !== 'number' && wanted.startsWith(text),
@@ -91,14 +104,19 @@ function findInside(database: Database, text: string): readonly number[] | undef
   )
 }
 
-function haveFew(database: Database, words: readonly number[]): boolean {
+function haveFew(
+  database: Database,
+  words: readonly number[],
+  { posting }: ListTables,
+  most: number,
+): boolean {
   const row = database.get(
     `SELECT count(*) AS count FROM
-       (SELECT 1 FROM posting WHERE word IN (SELECT value FROM json_each(?)) LIMIT ?)`,
+       (SELECT 1 FROM ${posting} WHERE word IN (SELECT value FROM json_each(?)) LIMIT ?)`,
     JSON.stringify(words),
-    MAX_MARKETS + 1,
+    most + 1,
   )
-  return (row!['count'] as number) <= MAX_MARKETS
+  return (row!['count'] as number) <= most
 }
 
 // As one text: thousands of rows would be as many objects.

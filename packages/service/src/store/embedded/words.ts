@@ -1,5 +1,6 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import type { Database } from './database.ts'
+import type { ListTables } from './listed.ts'
 
 const BETWEEN_FIELDS = '\u001F'
 const WORD = /[\p{L}\p{N}]+/gu
@@ -10,15 +11,32 @@ export const LONGEST_SPLIT = 24
 /** Characters of a part of a word. */
 export const PART = 3
 
-/** What a search looks in: the identifiers, titles and slug of a market, in lower case. */
+/** What a search looks in: the identifiers, titles and slug of a market and its event, in lower case. */
 export function searchTextOf(record: MarketRecord): string {
-  const { marketId, title, question, slug, eventTicker, seriesTicker } = record
-  const fields = [marketId, title, question, slug, eventTicker, seriesTicker]
-  return fields
+  const { marketId, title, question, slug, eventTicker, seriesTicker, event } = record
+  const named = [event?.title, event?.outcome]
+  return joinFields([marketId, title, question, slug, eventTicker, seriesTicker, ...named])
+}
+
+/** Puts texts together so that a search looks in each of them, in lower case. */
+export function joinFields(fields: readonly (string | undefined)[]): string {
+  return [...new Set(fields)]
     .filter((field) => field !== undefined)
     .map((field) => field.toLowerCase().replaceAll(BETWEEN_FIELDS, ' '))
     .join(BETWEEN_FIELDS)
 }
+
+/** The tags of a record as lists keep them. */
+export function tagsOf({ tags = [] }: Pick<MarketRecord, 'tags'>): string {
+  return joinFields(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))
+}
+
+/** The word under which the markets with a tag are listed. Words of texts have no such mark. */
+export function tagWord(tag: string): string {
+  return `${TAG_MARK}${tag.trim().toLowerCase().replaceAll(BETWEEN_FIELDS, ' ')}`
+}
+
+const TAG_MARK = '#'
 
 /** The words of a text, each once. */
 export function wordsOf(text: string): Set<string> {
@@ -28,53 +46,68 @@ export function wordsOf(text: string): Set<string> {
 /** The parts by which a word is found; spaces follow it, so that its last characters begin a part too. */
 export function partsOf(word: string): Set<string> {
   const parts = new Set<string>()
-  if (word.length > LONGEST_SPLIT) return parts
+  if (word.length > LONGEST_SPLIT || word.startsWith(TAG_MARK)) return parts
   const padded = `${word}${' '.repeat(PART - 1)}`
   for (let at = 0; at < word.length; at++) parts.add(padded.slice(at, at + PART))
   return parts
 }
 
-/** Where a market is found: under the words of its text, by its open time. */
-export type WordPlace = { readonly text: string; readonly open: number }
+/** Where a market or an event is found: under the words of its text and its tags, by its open time. */
+export type WordPlace = { readonly text: string; readonly tags: string; readonly open: number }
 
-/** Lists a market under its words; the caller is in a write transaction. */
+/** The place of what is no longer listed. */
+export const NO_PLACE: WordPlace = { text: '', tags: '', open: 0 }
+
+/** Lists a market or an event under its words; the caller is in a write transaction. */
 export function saveWords(
   database: Database,
-  market: number,
+  { posting, number }: ListTables,
+  id: number,
   before: WordPlace | undefined,
   after: WordPlace,
 ): void {
-  if (before?.text === after.text && before.open === after.open) return
-  const words = wordsOf(after.text)
-  const old = before === undefined ? new Set<string>() : wordsOf(before.text)
+  if (before?.text === after.text && before.tags === after.tags && before.open === after.open) {
+    return
+  }
+  const words = wordsAt(after)
+  const old = before === undefined ? new Set<string>() : wordsAt(before)
   const hasMoved = before?.open !== after.open
   for (const word of old) {
     if (!hasMoved && words.has(word)) continue
-    const id = findWord(database, word)
-    if (id === undefined) continue
-    const place = [id, before!.open, market]
-    database.run('DELETE FROM posting WHERE word = ? AND open = ? AND market = ?', ...place)
-    if (!words.has(word)) dropUnused(database, id, word)
+    const known = findWord(database, word)
+    if (known === undefined) continue
+    const sql = `DELETE FROM ${posting} WHERE word = ? AND open = ? AND ${number} = ?`
+    database.run(sql, known, before!.open, id)
+    if (!words.has(word)) dropUnused(database, known, word)
   }
   for (const word of words) {
     if (!hasMoved && old.has(word)) continue
-    const id = findWord(database, word) ?? addWord(database, word)
-    const place = [id, after.open, market]
-    database.run('INSERT OR IGNORE INTO posting (word, open, market) VALUES (?, ?, ?)', ...place)
+    const known = findWord(database, word) ?? addWord(database, word)
+    const sql = `INSERT OR IGNORE INTO ${posting} (word, open, ${number}) VALUES (?, ?, ?)`
+    database.run(sql, known, after.open, id)
   }
+}
+
+function wordsAt({ text, tags }: WordPlace): Set<string> {
+  const words = wordsOf(text)
+  if (tags !== '') for (const tag of tags.split(BETWEEN_FIELDS)) words.add(tagWord(tag))
+  return words
 }
 
 // Most words are those of one market: a number, a time, an id.
 function dropUnused(database: Database, id: number, word: string): void {
-  if (database.get('SELECT 1 AS found FROM posting WHERE word = ? LIMIT 1', id) !== undefined)
-    return
+  for (const posting of ['posting', 'event_posting']) {
+    const sql = `SELECT 1 AS found FROM ${posting} WHERE word = ? LIMIT 1`
+    if (database.get(sql, id) !== undefined) return
+  }
   for (const part of partsOf(word)) {
     database.run('DELETE FROM word_part WHERE part = ? AND word = ?', part, id)
   }
   database.run('DELETE FROM word WHERE id = ?', id)
 }
 
-function findWord(database: Database, word: string): number | undefined {
+/** The number of a stored word. */
+export function findWord(database: Database, word: string): number | undefined {
   return database.get('SELECT id FROM word WHERE text = ?', word)?.['id'] as number | undefined
 }
 
