@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { VENUE_IDS } from '@priorbook/sdk/domain'
+import { eventIdOf, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
   EMULATED_VENUES,
   type EmulatedVenueId,
@@ -169,7 +169,11 @@ function valueOf(
     case 'series':
       return record.seriesTicker === undefined ? undefined : fc.constant(record.seriesTicker)
     case 'event':
-      return fc.constant(record.eventTicker ?? record.eventId ?? '1')
+    case 'event_id':
+      return fc.constant(eventIdOf(record) ?? '1')
+    case 'category':
+    case 'tag':
+      return undefined
     case 'asset':
     case 'coin':
       return record.asset === undefined ? undefined : fc.constant(record.asset)

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  eventIdOf,
   printMicros,
   VENUE_IDS,
   type Micros,
@@ -99,6 +100,7 @@ function paramsOf({ id, path, query }: Route, market: BusyMarket): RouteExample[
   const values: Readonly<Record<string, string | undefined>> = {
     market_id: record.marketId,
     market_ticker: record.marketId,
+    event_id: eventIdOf(record),
     asset: (record.asset ?? 'btc').toLowerCase(),
     id: `${record.venue}:${key}:1`,
     venue: record.venue,
@@ -111,7 +113,7 @@ function paramsOf({ id, path, query }: Route, market: BusyMarket): RouteExample[
     Object.hasOwn(path, name) ||
     query[name]!.isRequired === true ||
     Object.hasOwn(SHORT, name) ||
-    (WANTED[id.replace(`${record.venue}_`, '')] ?? []).includes(name)
+    (WANTED[id.replace(`${record.venue}_`, '').replace('any_', '')] ?? []).includes(name)
   const names = [...Object.keys(path), ...Object.keys(query)].filter(isWanted)
   return Object.fromEntries(
     names.map((name) => [name, values[name] ?? query[name]?.example ?? record.marketId]),

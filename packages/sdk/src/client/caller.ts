@@ -1,6 +1,13 @@
-import { isVenueId, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
+import { isVenueId, marketAddress, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
 import { demoAddress, MAX_LIMIT, ROUTES, type RouteShape } from '../wire/index.ts'
-import { parseEnvelope, type Answer, type Http, type Query, type RequestOptions } from './http.ts'
+import {
+  parseEnvelope,
+  type Answer,
+  type Http,
+  type Envelope,
+  type Query,
+  type RequestOptions,
+} from './http.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { StyleParams } from './params.ts'
 import { Walk, type WalkOptions } from './walk.ts'
@@ -17,7 +24,7 @@ export class Caller {
   readonly http: Http
   readonly isDemo: boolean
   private readonly style: StyleParams
-  private readonly assets = new Map<string, Promise<string>>()
+  private readonly assets = new Map<string, Promise<string | null>>()
 
   constructor(http: Http, isDemo: boolean, style: StyleParams) {
     this.http = http
@@ -32,10 +39,20 @@ export class Caller {
     params: object,
     options: RequestOptions,
   ): Promise<Answer<Data>> {
+    const { nextCursor: _, ...rest } = await this.page<Data>(route, path, params, options)
+    return rest
+  }
+
+  /** Calls a route for one page of its answer. */
+  async page<Data>(
+    route: RouteShape,
+    path: string,
+    params: object,
+    options: RequestOptions,
+  ): Promise<Envelope<Data>> {
     const address = this.place(route, path)
     const answer = await this.http.getJson(address, this.withStyle(route, params), options)
-    const { nextCursor: _, ...rest } = parseEnvelope<Data>(answer)
-    return rest
+    return parseEnvelope<Data>(answer)
   }
 
   /** Calls a route page by page, with the largest pages where the caller does not say. */
@@ -66,11 +83,8 @@ export class Caller {
         `a market is named by venue (${VENUE_IDS.join(', ')}) and market_id`,
       )
     }
-    const { market, marketParam, hasAsset } = VENUES[venue].paths
-    const address = market.replace(`{${marketParam}}`, encodeURIComponent(id))
-    return hasAsset
-      ? address.replace('{asset}', encodeURIComponent(await this.assetOf(ref)))
-      : address
+    const { hasAsset } = VENUES[venue].paths
+    return marketAddress(venue, id, hasAsset ? await this.assetOf(ref) : null)
   }
 
   /** An address as this client calls it: the demo has routes of its own. */
@@ -78,11 +92,10 @@ export class Caller {
     return this.isDemo && !hasNoDemo ? demoAddress(path) : path
   }
 
-  // An address that holds the asset needs it: coverage finds the market by its id alone.
-  private assetOf({ venue, market_id: id, asset }: MarketRef): Promise<string> {
-    if (asset !== undefined && asset !== null && asset !== '') {
-      return Promise.resolve(asset.toLowerCase())
-    }
+  // An address that holds the asset needs it: coverage finds the market by its id alone. A record that says
+  // null is one of a market without an asset.
+  private assetOf({ venue, market_id: id, asset }: MarketRef): Promise<string | null> {
+    if (asset !== undefined && asset !== '') return Promise.resolve(asset)
     const key = `${venue}:${id}`
     let found = this.assets.get(key)
     if (found === undefined) {
@@ -93,13 +106,11 @@ export class Caller {
     return found
   }
 
-  private async findAsset(venue: VenueId, id: string): Promise<string> {
+  private async findAsset(venue: VenueId, id: string): Promise<string | null> {
     const { coverage } = ROUTES
     const params = { venue, market: id }
     const { meta } = await this.one<unknown>(coverage, coverage.address, params, {})
     const { market } = meta
-    const asset = market !== null && 'asset' in market ? market.asset : null
-    // A market without a known asset is served below any asset.
-    return asset?.toLowerCase() ?? 'btc'
+    return market !== null && 'asset' in market ? market.asset : null
   }
 }

@@ -1,11 +1,15 @@
-import type { VenueId } from '../domain/index.ts'
+import { VENUES, type VenueId } from '../domain/index.ts'
 import {
   listRoute,
   ROUTES,
   STREAM_PATH,
+  MAX_LIMIT,
   type CalendarDayJson,
+  type CategoryJson,
   type CoverageJson,
   type DayProofJson,
+  type EventJson,
+  type EventWithMarketsJson,
   type GapJson,
   type LimitsJson,
   type ListedMarketJson,
@@ -18,7 +22,7 @@ import {
   type UsageJson,
   type WhoamiJson,
 } from '../wire/index.ts'
-import { checkKey, Http, retryPolicy, type Answer, type RetryEvent } from './http.ts'
+import { checkKey, Http, retryPolicy, type Answer, type Envelope, type RetryEvent } from './http.ts'
 import type { RetryPolicy } from './backoff.ts'
 import { Caller, type MarketRef } from './caller.ts'
 import { openDownload, type Download, type DownloadOptions } from './download.ts'
@@ -103,18 +107,19 @@ export class PriorbookClient {
     return this.walk('markets', params, options)
   }
 
-  /** Markets of one venue; where the path names the asset, `asset` is needed. */
+  /** Markets of one venue; of one asset or of all, those without an asset included. */
   venueMarkets<Venue extends VenueId>(
     venue: Venue,
     params?: VenueMarketsParams<Venue>,
     options: WalkOptions = {},
   ): Walk<MarketJson<Venue>> {
-    const route = listRoute(venue)
+    const { asset = '', ...query }: { readonly asset?: string } = params ?? {}
+    const { hasAsset, plain } = VENUES[venue].paths
+    const route = listRoute(venue, asset === '' && plain !== undefined)
     const { address } = route
-    if (!address.includes('{asset}')) {
+    if (!hasAsset || asset === '') {
       return this.caller.walk(route, async () => address, params ?? {}, options)
     }
-    const { asset = '', ...query }: { readonly asset?: string } = params ?? {}
     const path = address.replace('{asset}', encodeURIComponent(asset.toLowerCase()))
     return this.caller.walk(route, async () => path, query, options)
   }
@@ -122,6 +127,33 @@ export class PriorbookClient {
   /** The routes of one market, which any market record names. */
   market(ref: MarketRef): MarketClient {
     return new MarketClient(this.caller, ref)
+  }
+
+  /** Events across venues, with the number of their markets. */
+  events(params: RouteParams<'events'> = {}, options: WalkOptions = {}): Walk<EventJson> {
+    return this.walk('events', params, options)
+  }
+
+  /**
+   * One event with its markets, all of them where they are not more than a page has; `nextCursor` goes into
+   * `cursor` for the rest.
+   */
+  event(
+    eventId: string,
+    params: RouteParams<'event'> = {},
+    options: CallOptions = {},
+  ): Promise<Envelope<EventWithMarketsJson>> {
+    const { event: route } = ROUTES
+    const path = route.address.replace('{event_id}', encodeURIComponent(eventId))
+    return this.caller.page(route, path, { limit: MAX_LIMIT, ...params }, options)
+  }
+
+  /** The headings that venues give their markets. */
+  categories(
+    params: RouteParams<'categories'> = {},
+    options: CallOptions = {},
+  ): Promise<Answer<readonly CategoryJson[]>> {
+    return this.one('categories', params, options)
   }
 
   /** What was not observed. */

@@ -2,6 +2,13 @@ import type { Micros } from './micros.ts'
 import type { MarketStatus, RevisionAnomaly } from './status.ts'
 import type { Units, VenueId } from './venues/index.ts'
 
+/** The venue's id of the event that a market belongs to. */
+export function eventIdOf(
+  record: Pick<MarketRecord, 'eventTicker' | 'eventId' | 'topicId'>,
+): string | undefined {
+  return record.eventTicker ?? record.eventId ?? record.topicId
+}
+
 /** Any JSON value, for a venue's own records. */
 export type Json =
   | string

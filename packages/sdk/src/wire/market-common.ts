@@ -1,6 +1,7 @@
 import {
   ANOMALY_CODES,
   CAPTURE_TIERS,
+  eventIdOf,
   MARKET_STATUSES,
   type Json,
   type MarketRecord,
@@ -237,13 +238,9 @@ export function toLaterMembers(
   }
 }
 
-function toEvent({
-  event,
-  eventTicker,
-  eventId,
-  topicId,
-}: MarketRecord): CommonMarketJson['event'] {
-  const id = eventTicker ?? eventId ?? topicId
+function toEvent(record: MarketRecord): CommonMarketJson['event'] {
+  const { event } = record
+  const id = eventIdOf(record)
   if (id === undefined) return null
   return {
     id,

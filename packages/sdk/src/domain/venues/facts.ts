@@ -36,6 +36,8 @@ export type VenuePaths = {
   readonly market: string
   /** A second pair of addresses that serves the same routes. */
   readonly alias?: { readonly markets: string; readonly market: string }
+  /** The same routes for markets with and without an asset, where the others name the asset. */
+  readonly plain?: { readonly markets: string; readonly market: string }
   /** The path parameter that carries the market's id. */
   readonly marketParam: 'market_id' | 'market_ticker'
   /** True where the path starts with the underlying asset. */

@@ -24,6 +24,20 @@ export function isVenueId(value: unknown): value is VenueId {
   return VENUE_IDS.some((id) => id === value)
 }
 
+/** The REST address of a market; one without an asset has an address that does not name it. */
+export function marketAddress(
+  venue: VenueId,
+  marketId: string,
+  asset: string | null | undefined,
+): string {
+  const { market, plain, marketParam } = VENUES[venue].paths
+  const isPlain = asset === undefined || asset === null || asset === ''
+  const address = isPlain && plain !== undefined ? plain.market : market
+  return address
+    .replace('{asset}', encodeURIComponent((asset ?? '').toLowerCase()))
+    .replace(`{${marketParam}}`, encodeURIComponent(marketId))
+}
+
 /** A floor together with the venue it belongs to. */
 export type DatasetFloor = Floor & { readonly venue: VenueId }
 

@@ -24,6 +24,7 @@ export const VENUE_C: VenueFacts = {
   paths: {
     markets: '/v3/{asset}/markets',
     market: '/v3/{asset}/markets/{market_id}',
+    plain: { markets: '/v3/venuec/markets', market: '/v3/venuec/markets/{market_id}' },
     marketParam: 'market_id',
     hasAsset: true,
     idHint: 'the condition id (0x and 64 digits)',

@@ -9,6 +9,7 @@ import {
 import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA } from '../book-schema.ts'
 import { CALENDAR_DAY_SCHEMA, COVERAGE_SCHEMA } from '../coverage.ts'
 import { AUDIT_SCHEMA, EXECUTION_SCHEMA } from '../execution.ts'
+import { CATEGORY_SCHEMA, EVENT_SCHEMA, EVENT_WITH_MARKETS_SCHEMA } from '../event.ts'
 import { GAP_SCHEMA } from '../gap.ts'
 import { listOf, orNull, type JsonSchema } from '../json-schema.ts'
 import { MANIFEST_SCHEMA } from '../manifest.ts'
@@ -75,39 +76,44 @@ export function contractOf<Id extends RouteId>(
   }
 }
 
-/** The contract of a route of one market. */
+/** The contract of a route of one market; `isPlain` for the address that does not name the asset. */
 export function marketContract<Name extends MarketRouteName>(
   name: Name,
   venue: VenueId,
+  isPlain = false,
 ): RouteContract<TextPath, (typeof MARKET_ROUTES)[Name]['query']> {
   const { paths, booksPer } = VENUES[venue]
   const { address, query, ...shape } = MARKET_ROUTES[name] as RouteShape
+  const { market: base } = (isPlain ? paths.plain : undefined) ?? paths
   return {
-    id: `${venue}_${name}`,
-    address: `${paths.market}${address}`,
+    id: `${venue}_${isPlain ? 'any_' : ''}${name}`,
+    address: `${base}${address}`,
     ...(paths.alias !== undefined && { aliases: [`${paths.alias.market}${address}`] }),
     ...shape,
     path: {
-      ...(paths.hasAsset && { asset: ASSET }),
+      ...(paths.hasAsset && !isPlain && { asset: ASSET }),
       [paths.marketParam]: NATIVE_ID,
     },
     query: (booksPer === 'market' && BOOK_ROUTE_NAMES.includes(name)
       ? withoutOutcome(query)
       : query) as (typeof MARKET_ROUTES)[Name]['query'],
-    ...withTexts(marketRouteDocs(name, venue)),
+    ...withTexts(marketRouteDocs(name, venue, isPlain)),
     data: MARKET_DATA[name](venue),
   }
 }
 
-/** The contract of a venue's list of markets. */
-export function listContract(venue: VenueId): RouteContract<TextPath, AnyListQuery> {
+/** The contract of a venue's list of markets; `isPlain` for the address that does not name the asset. */
+export function listContract(
+  venue: VenueId,
+  isPlain = false,
+): RouteContract<TextPath, AnyListQuery> {
   const { alias, hasAsset } = VENUES[venue].paths
   return {
-    id: `${venue}_markets`,
-    ...listRoute(venue),
+    id: `${venue}_${isPlain ? 'any_' : ''}markets`,
+    ...listRoute(venue, isPlain),
     ...(alias !== undefined && { aliases: [alias.markets] }),
-    path: hasAsset ? { asset: ASSET } : {},
-    ...withTexts(listRouteDocs(venue)),
+    path: hasAsset && !isPlain ? { asset: ASSET } : {},
+    ...withTexts(listRouteDocs(venue, isPlain)),
     data: listOf<unknown>(VENUE_WIRE[venue].schema),
   }
 }
@@ -118,12 +124,19 @@ export function allContracts(): readonly RouteContract[] {
   return [
     ...VENUE_IDS.map((venue) => listContract(venue)),
     ...VENUE_IDS.flatMap((venue) => names.map((name) => marketContract(name, venue))),
+    ...VENUE_IDS.filter((venue) => VENUES[venue].paths.plain !== undefined).flatMap((venue) => [
+      listContract(venue, true),
+      ...names.map((name) => marketContract(name, venue, true)),
+    ]),
     ...(Object.keys(ROUTES) as RouteId[]).map((id) => contractOf(id)),
   ]
 }
 
 const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   markets: listOf(LISTED_MARKET_SCHEMA),
+  events: listOf(EVENT_SCHEMA),
+  event: EVENT_WITH_MARKETS_SCHEMA,
+  categories: listOf(CATEGORY_SCHEMA),
   gaps: listOf(GAP_SCHEMA),
   coverage: listOf(COVERAGE_SCHEMA),
   coverage_days: listOf(CALENDAR_DAY_SCHEMA),

@@ -58,6 +58,10 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   asset: 'The underlying asset, such as btc.',
   window: 'Only rounds of this length.',
   series: 'Only this series ticker.',
+  event: 'Only markets of this event, by the venue’s own id.',
+  event_id: 'The venue’s own id of the event.',
+  category: 'Only this heading of the venue, in any case of letters.',
+  tag: 'Only what has this label of the venue, in any case of letters.',
   status: 'Only markets whose status is this now.',
   market: 'Only this market, by the venue’s own identifier.',
   key: 'Only this instrument or market id, exactly.',
@@ -89,6 +93,31 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     description:
       'Market records of every venue that the plan includes, with the last price, the spread and the coverage of the first outcome. `q` is text in an identifier, title or slug, in any case of letters; of words longer than 24 characters, such as hashes, it is the beginning. A search for frequent text may return a short page with a cursor.',
     params: { asset: 'Only this underlying asset.', ...MARKET_RANGE },
+  },
+  events: {
+    tag: ACROSS,
+    summary: 'Events of all venues',
+    description:
+      'An event is what the venue groups markets by: an election with a market for each candidate, a match, or one round of a series. With what its markets share and how many of them there are. Sorted by the first open time or the last close time of a market.',
+    params: {
+      q: 'Words or "phrases", all of which are in the title, slug, id or series of the event; case and order do not matter.',
+      status: '`open`: only events with an open market; `all` by default.',
+      start_time: `Only events whose last market closes after this time. ${FORMS_OF_TIME}`,
+      end_time: `Only events whose first market opens before this time. ${FORMS_OF_TIME}`,
+    },
+  },
+  event: {
+    tag: ACROSS,
+    summary: 'One event with its markets',
+    description:
+      'The markets of an event by (open_time, id), with the best prices and the last one of their first outcome, and the winner. `sums` adds up the best prices over the open books without a gap, and names every market that was left out, with the reason; it is null where the markets take more than one page. `venue` is needed where two venues have given out the same id.',
+    params: { venue: 'The venue of the event.' },
+  },
+  categories: {
+    tag: ACROSS,
+    summary: 'Headings of the venues',
+    description:
+      'Every heading that a venue gives its markets, with the number of markets and events under it, most open markets first. `category` of other routes takes these names.',
   },
   gaps: {
     tag: ACROSS,
@@ -205,15 +234,30 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
   asyncapi: page('The AsyncAPI document', 'AsyncAPI 3, generated from the messages of the stream.'),
 }
 
-/** What the docs say of a route of one market. */
-export function marketRouteDocs(name: MarketRouteName, venue: VenueId): RouteDocs {
-  return { tag: VENUES[venue].label, ...MARKET_DOCS[name](venue) }
+/** What the docs say of a route of one market; `isPlain` where its address does not name the asset. */
+export function marketRouteDocs(
+  name: MarketRouteName,
+  venue: VenueId,
+  isPlain: boolean,
+): RouteDocs {
+  const { description, ...texts } = MARKET_DOCS[name](venue)
+  const plain = isPlain ? ' For markets with or without an asset.' : ''
+  return { tag: VENUES[venue].label, ...texts, description: `${description}${plain}` }
 }
 
 /** What the docs say of a venue's list of markets. */
-export function listRouteDocs(venue: VenueId): RouteDocs {
+export function listRouteDocs(venue: VenueId, isPlain: boolean): RouteDocs {
   const { params, ...texts } = VENUE_WIRE[venue].texts.markets
-  return { tag: VENUES[venue].label, ...texts, params: { ...MARKET_RANGE, ...params } }
+  const { label: tag } = VENUES[venue]
+  const all = { ...MARKET_RANGE, ...params }
+  if (!isPlain) return { tag, ...texts, params: all }
+  return {
+    tag,
+    summary: `Markets of ${tag.replace('Venue', 'venue')}, with or without an asset`,
+    description:
+      'Market records by (open_time, id), elections and sports included. A market matches a range when [open_time, close_time) meets it.',
+    params: { ...all, asset: 'Only this underlying asset.' },
+  }
 }
 
 type Texts = Omit<RouteDocs, 'tag'>

@@ -125,6 +125,15 @@ export const INTERVAL_PARAM = {
 /** A venue, where it is a choice. */
 export const VENUE_PARAM = wordParam(VENUE_IDS, 'VenueId')
 
+/** The venue's own heading, and one of its labels; the case of letters does not count. */
+export const LABEL_PARAMS = {
+  category: textParam(100, 'Politics'),
+  tag: textParam(100, 'Elections'),
+}
+
+/** What a list of events can be ordered by. */
+export const EVENT_SORTS = ['open_time', 'close_time'] as const
+
 /** What a list across venues can be ordered by. */
 export const MARKET_SORTS = ['open_time', 'close_time', 'volume', 'liquidity'] as const
 

@@ -15,11 +15,13 @@ import {
 import {
   CLOCK_PARAM,
   DEPTH_PARAM,
+  EVENT_SORTS,
   FILE_FORMATS,
   FORMAT_PARAM,
   INCLUDE_PARAM,
   INTERVAL_PARAM,
   KNOWN_AT_PARAM,
+  LABEL_PARAMS,
   MARKET_SORTS,
   ORDERED_PAGE_PARAMS,
   OUTCOME_PARAMS,
@@ -83,6 +85,7 @@ const CHANGES_PARAMS = {
 }
 const LATEST_PARAMS = { ...DEPTH_PARAM, ...STYLE_PARAMS, ...FORMAT_PARAM, ...OUTCOME_PARAMS }
 const LIST_PARAMS = {
+  ...LABEL_PARAMS,
   ...RANGE_PARAMS,
   ...ORDERED_PAGE_PARAMS,
   ...STYLE_PARAMS,
@@ -171,10 +174,20 @@ type UnionToIntersection<Union> = (Union extends unknown ? (one: Union) => void 
   ? All
   : never
 
-/** The list of markets of a venue (`venuea_markets`). */
-export function listRoute(venue: VenueId): RouteShape<AnyListQuery> {
-  const query: ParamTable = { ...VENUE_WIRE[venue].filters, ...LIST_PARAMS }
-  return { address: VENUES[venue].paths.markets, query: query as AnyListQuery, ...ROWS }
+/**
+ * The list of markets of a venue (`venuea_markets`), or its plain one, which is not of one asset
+ * (`venuec_any_markets`).
+ */
+export function listRoute(venue: VenueId, isPlain = false): RouteShape<AnyListQuery> {
+  const { markets, plain } = VENUES[venue].paths
+  const filters: ParamTable = VENUE_WIRE[venue].filters
+  const query: ParamTable = {
+    ...(isPlain ? { asset: textParam(20, 'btc') } : {}),
+    ...filters,
+    ...LIST_PARAMS,
+  }
+  const address = isPlain && plain !== undefined ? plain.markets : markets
+  return { address, query: query as AnyListQuery, ...ROWS }
 }
 
 /** Every other route, by its id. */
@@ -190,10 +203,35 @@ export const ROUTES = {
       window: textParam(10, '15m'),
       status: STATUS_PARAM,
       series: textParam(200, 'KXBTC15M'),
+      event: textParam(200, 'KXPRESPERSON-28'),
       ...LIST_PARAMS,
     },
     ...ROWS,
   },
+  events: {
+    address: '/v3/events',
+    query: {
+      /** Words or "phrases" in title, slug, id or series; all of them, in any order. */
+      q: textParam(100, 'election'),
+      sort: wordParam(EVENT_SORTS, 'EventSort'),
+      venue: VENUE_PARAM,
+      series: textParam(200, 'KXPRESPERSON'),
+      /** Events with an open market, or all. */
+      status: wordParam(['all', 'open'], 'EventStatus'),
+      ...LABEL_PARAMS,
+      ...RANGE_PARAMS,
+      ...ORDERED_PAGE_PARAMS,
+      time_format,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
+  },
+  event: {
+    address: '/v3/events/{event_id}',
+    path: { event_id: required(textParam(200, 'KXPRESPERSON-28')) },
+    query: { venue: VENUE_PARAM, ...PAGE_PARAMS, ...STYLE_PARAMS },
+  },
+  categories: { address: '/v3/categories', query: { venue: VENUE_PARAM } },
   gaps: {
     address: '/v3/gaps',
     query: {

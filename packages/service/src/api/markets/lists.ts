@@ -44,7 +44,7 @@ export async function walkMarkets(
   let lastMarket: ListedMarket | undefined
   let visited = 0
   // Of a search, only a market that it found can be left out.
-  const isWhole = filters.text !== undefined || plan.includesAll
+  const isWhole = filters.text !== undefined || filters.tag !== undefined || plan.includesAll
   const asked = (venue: VenueId, asset: string): boolean => plan.includesAsset(venue, asset)
   const includes = isWhole ? undefined : asked
   for (;;) {
@@ -128,6 +128,9 @@ const MARKET_COLUMNS = [
   'native',
   'revision_time',
   'last_anomaly',
+  'event',
+  'category',
+  'tags',
 ] as const satisfies readonly (keyof AnyMarket)[]
 
 /** The columns of a list with the named extras. */

@@ -388,6 +388,16 @@ describe('a market record', () => {
       participant_count: 42,
       chain: '56',
       exchange_contract: FULL_A.exchangeContract,
+      event: {
+        id: '4001',
+        title: null,
+        slug: null,
+        outcome: null,
+        is_exclusive: null,
+        is_neg_risk: null,
+      },
+      category: null,
+      tags: [],
     })
   })
 

@@ -11,7 +11,12 @@ import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
-import { captureFact, feedFacts, REMOVED_MARKETS } from '../../store/store.ts'
+import {
+  captureFact,
+  feedFacts,
+  REMOVED_MARKETS,
+  type SearchCorrection,
+} from '../../store/store.ts'
 
 /** `meta.notice`: absent, one notice, or a list. */
 export function noticeMeta(...notices: readonly (Notice | undefined)[]): Pick<Meta, 'notice'> {
@@ -208,6 +213,32 @@ async function readCaptureStart(
   const own = Math.min(started ?? Infinity, first ?? Infinity)
   const isOwn = floor === undefined || (own < floor && first === own)
   return { begins: isOwn ? own : Math.max(floor, own), isImported }
+}
+
+/** Why a page of a search is empty; undefined where it is not. */
+export function searchNotice(
+  what: 'market' | 'event',
+  count: number,
+  hasMore: boolean,
+): Notice | undefined {
+  if (count > 0) return undefined
+  return hasMore
+    ? { code: 'search_goes_on', message: 'Nothing was found so far; the cursor goes on.' }
+    : {
+        code: `no_${what}s`,
+        message: `No recorded ${what} matches the filters and the range.`,
+      }
+}
+
+/** The words of a search that were mistyped; undefined where none was. */
+export function correctionNotice(
+  what: 'market' | 'event',
+  corrections: readonly SearchCorrection[],
+): Notice | undefined {
+  if (corrections.length === 0) return undefined
+  const words = corrections.map(({ word, meant }) => `${word}: ${meant.join(', ')}`)
+  const message = `No ${what} has these words; similar ones are looked for: ${words.join('; ')}.`
+  return { code: 'search_corrected', message }
 }
 
 /** Why the trades of a venue are empty where no endpoint of its chain was ever read. */

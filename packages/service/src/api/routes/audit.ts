@@ -26,7 +26,7 @@ export const AUDIT_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(auditRoute)
 
 function auditRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('audit', venue), async (request, context) => {
+  return defineRoute(marketContract('audit', venue, address.isPlain), async (request, context) => {
     const style = styleOf(request.query)
     request.grant.requireFeature('audit')
     const state = await findMarket(context, address, request.path, request.grant)

@@ -7,7 +7,7 @@ import { styleOf } from '../pages/page.ts'
 /** The levels that every observation changed. */
 export function changesRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('changes', venue), (request, context) => {
+  return defineRoute(marketContract('changes', venue, address.isPlain), (request, context) => {
     const { query } = request
     const options = { ...styleOf(query), order: query.order }
     return answerPage(context, address, request, {

@@ -13,54 +13,57 @@ export const EXECUTION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(executionR
 
 function executionRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('execution', venue), async (request, context) => {
-    const { query } = request
-    const style = styleOf(query)
-    const state = await findMarket(context, address, request.path, request.grant)
-    const { record } = state
-    const now = context.now()
-    const { latency_ms: latency = 0, max_age_ms: maxAge } = query
-    const at = toMicros(query.at ?? now - latency * 1000)
-    const arrival = toMicros(at + latency * 1000)
-    const size = parseSize(query.size, venue)
-    const chosen = await chooseBook(context, record, query)
-    const window = request.grant.windowStart(now)
-    const known = (await context.store.market(venue, record.marketId, arrival)) ?? state
-    const meta = { market: toMarketJson(known, style), disclaimer: DISCLAIMER }
-    const nothing = (notice: Notice) =>
-      ({ kind: 'data', data: null, count: 0, meta: { ...meta, ...noticeMeta(notice) } }) as const
-    if (at < window) {
-      return nothing(windowNotice({ asked: at, window, from: window, end: at })!)
-    }
-    const { known_at: knownAt } = query
-    const { key } = chosen.instrument
-    const asOf = await context.store.asOf({
-      venue,
-      key,
-      at: arrival,
-      knownAt,
-    })
-    if (asOf.run === undefined)
-      return nothing(await explainNoBook(context, record, asOf, arrival, style))
-    const stale = explainStale(asOf.run, arrival, maxAge, style)
-    if (stale !== undefined) return nothing(stale)
-    const data = await evaluate(context, known.record, asOf.run, chosen, {
-      at,
-      latency,
-      arrival,
-      size,
-      side: query.side,
-      style,
-    })
-    const short: Notice | undefined = data.is_complete
-      ? undefined
-      : {
-          code: 'insufficient_depth',
-          message: 'The recorded book does not hold the whole size.',
-          filled_size: data.filled_size,
-        }
-    return { kind: 'data', data, count: 1, meta: { ...meta, ...noticeMeta(short) } }
-  })
+  return defineRoute(
+    marketContract('execution', venue, address.isPlain),
+    async (request, context) => {
+      const { query } = request
+      const style = styleOf(query)
+      const state = await findMarket(context, address, request.path, request.grant)
+      const { record } = state
+      const now = context.now()
+      const { latency_ms: latency = 0, max_age_ms: maxAge } = query
+      const at = toMicros(query.at ?? now - latency * 1000)
+      const arrival = toMicros(at + latency * 1000)
+      const size = parseSize(query.size, venue)
+      const chosen = await chooseBook(context, record, query)
+      const window = request.grant.windowStart(now)
+      const known = (await context.store.market(venue, record.marketId, arrival)) ?? state
+      const meta = { market: toMarketJson(known, style), disclaimer: DISCLAIMER }
+      const nothing = (notice: Notice) =>
+        ({ kind: 'data', data: null, count: 0, meta: { ...meta, ...noticeMeta(notice) } }) as const
+      if (at < window) {
+        return nothing(windowNotice({ asked: at, window, from: window, end: at })!)
+      }
+      const { known_at: knownAt } = query
+      const { key } = chosen.instrument
+      const asOf = await context.store.asOf({
+        venue,
+        key,
+        at: arrival,
+        knownAt,
+      })
+      if (asOf.run === undefined)
+        return nothing(await explainNoBook(context, record, asOf, arrival, style))
+      const stale = explainStale(asOf.run, arrival, maxAge, style)
+      if (stale !== undefined) return nothing(stale)
+      const data = await evaluate(context, known.record, asOf.run, chosen, {
+        at,
+        latency,
+        arrival,
+        size,
+        side: query.side,
+        style,
+      })
+      const short: Notice | undefined = data.is_complete
+        ? undefined
+        : {
+            code: 'insufficient_depth',
+            message: 'The recorded book does not hold the whole size.',
+            filled_size: data.filled_size,
+          }
+      return { kind: 'data', data, count: 1, meta: { ...meta, ...noticeMeta(short) } }
+    },
+  )
 }
 
 function parseSize(text: string, venue: VenueId): number {

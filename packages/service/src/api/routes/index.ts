@@ -3,10 +3,13 @@ import type { Route } from '../route.ts'
 import { asOfRoute } from './as-of.ts'
 import { AUDIT_ROUTES } from './audit.ts'
 import { BULK_ROUTES } from './bulk.ts'
+import { CATEGORIES_ROUTE } from './categories.ts'
 import { changesRoute } from './changes.ts'
 import { COVERAGE_DAYS_ROUTE } from './coverage-days.ts'
 import { COVERAGE_ROUTE } from './coverage.ts'
 import { DOCUMENT_ROUTES } from './documents.ts'
+import { EVENT_ROUTE } from './event.ts'
+import { EVENTS_ROUTE } from './events.ts'
 import { EXECUTION_ROUTES } from './execution.ts'
 import { GAPS_ROUTE } from './gaps.ts'
 import { healthRoute } from './health.ts'
@@ -29,6 +32,9 @@ import { whoamiRoute } from './whoami.ts'
 export const CATALOGUE_ROUTES: readonly Route[] = [
   ...MARKET_LIST_ROUTES,
   MARKET_SEARCH_ROUTE,
+  EVENTS_ROUTE,
+  EVENT_ROUTE,
+  CATEGORIES_ROUTE,
   ...MARKET_RECORD_ROUTES.flatMap((route, index) => [route, REVISION_ROUTES[index]!]),
   ...TRADE_ROUTES,
   ...TIMESERIES_ROUTES,

@@ -14,18 +14,21 @@ import { styleOf } from '../pages/page.ts'
 /** The newest recorded book of a market. */
 export function latestRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('orderbook_latest', venue), async (request, context) => {
-    const { grant } = request
-    const { query } = request
-    const target = await findTarget(context, address, request)
-    const style = styleOf(query)
-    const books: OneBook[] = []
-    for (const instrument of target.instruments) {
-      books.push(await readLatest(context, grant, target, instrument, style))
-    }
-    const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
-    return answerBooks(venue, target, books, request, more)
-  })
+  return defineRoute(
+    marketContract('orderbook_latest', venue, address.isPlain),
+    async (request, context) => {
+      const { grant } = request
+      const { query } = request
+      const target = await findTarget(context, address, request)
+      const style = styleOf(query)
+      const books: OneBook[] = []
+      for (const instrument of target.instruments) {
+        books.push(await readLatest(context, grant, target, instrument, style))
+      }
+      const more = { knownAt: Number.MAX_SAFE_INTEGER, isFinal: false }
+      return answerBooks(venue, target, books, request, more)
+    },
+  )
 }
 
 async function readLatest(

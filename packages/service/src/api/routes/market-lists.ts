@@ -15,13 +15,13 @@ export const MARKET_LIST_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(marketLi
 function marketListRoute(address: VenueAddress): Route {
   const { venue } = address
   // The names of the filters are bound to cursors, in this order.
-  const names = Object.keys(VENUE_WIRE[venue].filters)
-  return defineRoute(listContract(venue), async (request, context) => {
+  const names = [...Object.keys(VENUE_WIRE[venue].filters), 'category', 'tag']
+  return defineRoute(listContract(venue, address.isPlain), async (request, context) => {
     const { query, grant, path } = request
     const filled = query as Readonly<Record<string, string | undefined>>
     const asked = Object.fromEntries(names.map((name) => [name, filled[name]]))
     const { coin, asset: named, ...others } = asked
-    const asset = (path.asset ?? coin ?? named)?.toUpperCase()
+    const asset = (path.asset ?? coin ?? named ?? query.asset)?.toUpperCase()
     grant.requireVenue(venue)
     if (asset !== undefined) {
       grant.requireAsset(venue, asset)

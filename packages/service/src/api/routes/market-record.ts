@@ -11,7 +11,7 @@ export const MARKET_RECORD_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(record
 
 function recordRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('market', venue), async (request, context) => {
+  return defineRoute(marketContract('market', venue, address.isPlain), async (request, context) => {
     const style = styleOf(request.query)
     const { known_at: knownAt } = request.query
     const latest = await findMarket(context, address, request.path, request.grant)

@@ -15,36 +15,39 @@ export const REVISION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(revisionsRo
 
 function revisionsRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('revisions', venue), async (request, context) => {
-    const style = styleOf(request.query)
-    const { known_at: knownAt } = request.query
-    const { record } = await findMarket(context, address, request.path, request.grant)
-    const page = openPage(request, context, { venue, market: record.marketId, knownAt })
-    const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
-    const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
-      ...toMarketJson(state, style),
-      revision: state.revision,
-      ...(anomaly === undefined ? {} : { anomaly }),
-    }))
-    const last = states.at(-1)
-    const none: Notice = {
-      code: 'no_rows_in_range',
-      message: 'No version was received in the range.',
-    }
-    const cut = windowNotice(page.range)
-    return answerList(request, {
-      type: 'market',
-      rows,
-      columns: [...marketColumns(['native']), 'revision', 'anomaly'],
-      meta: { range: rangeMeta(page.range, style) },
-      notices: presentNotices(
-        cut ?? (rows.length === 0 ? none : undefined),
-        await cutNotice(context, record, page),
-      ),
-      page,
-      next: hasMore && last !== undefined ? { revision: last.revision } : undefined,
-    })
-  })
+  return defineRoute(
+    marketContract('revisions', venue, address.isPlain),
+    async (request, context) => {
+      const style = styleOf(request.query)
+      const { known_at: knownAt } = request.query
+      const { record } = await findMarket(context, address, request.path, request.grant)
+      const page = openPage(request, context, { venue, market: record.marketId, knownAt })
+      const { states, hasMore } = await walkRevisions(context, record, page, knownAt)
+      const rows: RevisionRow[] = states.map(({ anomaly, ...state }) => ({
+        ...toMarketJson(state, style),
+        revision: state.revision,
+        ...(anomaly === undefined ? {} : { anomaly }),
+      }))
+      const last = states.at(-1)
+      const none: Notice = {
+        code: 'no_rows_in_range',
+        message: 'No version was received in the range.',
+      }
+      const cut = windowNotice(page.range)
+      return answerList(request, {
+        type: 'market',
+        rows,
+        columns: [...marketColumns(['native']), 'revision', 'anomaly'],
+        meta: { range: rangeMeta(page.range, style) },
+        notices: presentNotices(
+          cut ?? (rows.length === 0 ? none : undefined),
+          await cutNotice(context, record, page),
+        ),
+        page,
+        next: hasMore && last !== undefined ? { revision: last.revision } : undefined,
+      })
+    },
+  )
 }
 
 // The first page says that versions before the first one are gone, if the range asks for them.

@@ -8,7 +8,7 @@ import { VENUES } from '@priorbook/sdk/domain'
 /** Recorded books of a market, page by page, or the last one of every interval. */
 export function snapshotsRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('snapshots', venue), (request, context) => {
+  return defineRoute(marketContract('snapshots', venue, address.isPlain), (request, context) => {
     const { query } = request
     const { interval, clock, depth, order } = query
     if (interval !== undefined && clock === 'source') {

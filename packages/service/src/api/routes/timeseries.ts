@@ -12,24 +12,27 @@ export const TIMESERIES_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(timeserie
 
 function timeseriesRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('timeseries', venue), async (request, context) => {
-    const { metric } = request.query
-    const state = await findMarket(context, address, request.path, request.grant)
-    return answerRowPage(context, request, state, {
-      type: 'sample',
-      dataset: 'metrics',
-      columns: sampleCsvColumns(metric),
-      missing: VENUES[venue].metrics.length === 0 ? noSamples(venue) : undefined,
-      scope: { metric },
-      meta: { metric },
-      streams: sampleSeriesOf(state.record, metric),
-      metric,
-      gapsOf: (streams, span) => gapsOfSeries(context, state.record, streams, span),
-      read: (query) => context.store.samples({ ...query, metric }),
-      toJson: ({ columns, row, ordinal }, stream, style) =>
-        toSampleJson(columns, row, ordinal, stream, style),
-    })
-  })
+  return defineRoute(
+    marketContract('timeseries', venue, address.isPlain),
+    async (request, context) => {
+      const { metric } = request.query
+      const state = await findMarket(context, address, request.path, request.grant)
+      return answerRowPage(context, request, state, {
+        type: 'sample',
+        dataset: 'metrics',
+        columns: sampleCsvColumns(metric),
+        missing: VENUES[venue].metrics.length === 0 ? noSamples(venue) : undefined,
+        scope: { metric },
+        meta: { metric },
+        streams: sampleSeriesOf(state.record, metric),
+        metric,
+        gapsOf: (streams, span) => gapsOfSeries(context, state.record, streams, span),
+        read: (query) => context.store.samples({ ...query, metric }),
+        toJson: ({ columns, row, ordinal }, stream, style) =>
+          toSampleJson(columns, row, ordinal, stream, style),
+      })
+    },
+  )
 }
 
 function noSamples(venue: VenueId): Notice {

@@ -11,7 +11,7 @@ export const TRADE_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(tradesRoute)
 
 function tradesRoute(address: VenueAddress): Route {
   const { venue } = address
-  return defineRoute(marketContract('trades', venue), async (request, context) => {
+  return defineRoute(marketContract('trades', venue, address.isPlain), async (request, context) => {
     const state = await findMarket(context, address, request.path, request.grant)
     return answerRowPage(context, request, state, {
       type: 'trade',

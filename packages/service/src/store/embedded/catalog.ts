@@ -1,4 +1,5 @@
 import {
+  eventIdOf,
   PriorbookError,
   type MarketRecord,
   type MarketRevision,
@@ -8,7 +9,6 @@ import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { KeptRecords } from './kept-records.ts'
-import { eventIdOf } from './events.ts'
 import { MARKET_TABLES, type Listed } from './listed.ts'
 import { takePage } from './list-page.ts'
 import { saveListing } from './listing.ts'

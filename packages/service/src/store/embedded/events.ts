@@ -1,4 +1,5 @@
 import {
+  eventIdOf,
   PriorbookError,
   type MarketEvent,
   type MarketRecord,
@@ -63,11 +64,6 @@ type EventFacts = Pick<MarketRecord, 'category' | 'tags'> &
 
 const READ_EVENTS = `SELECT ${EVENT_COLUMNS.join(', ')}, sum FROM event`
 
-/** The venue's id of the event that a market belongs to. */
-export function eventIdOf(record: MarketRecord): string | undefined {
-  return record.eventTicker ?? record.eventId ?? record.topicId
-}
-
 /** An event by its venue's id. */
 export function readEvent(
   database: Database,
@@ -130,7 +126,7 @@ export function saveInEvent(
   const old = before?.event === row.id ? before : undefined
   const isFirst = old !== undefined && old.open === row.open && after.open > old.open
   const isLast = old !== undefined && old.close !== null && old.close === row.close
-  const isShorter = isLast && (after.close ?? 0) < old.close!
+  const isShorter = isLast && (after.close ?? 0) < old.close
   const extent = isFirst || isShorter ? extentOf(database, row.id) : row
   const isSource = id >= row.source
   saveEvent(database, row, {

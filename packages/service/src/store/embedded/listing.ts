@@ -1,7 +1,6 @@
-import type { MarketRecord } from '@priorbook/sdk/domain'
+import { eventIdOf, type MarketRecord } from '@priorbook/sdk/domain'
 import type { Database } from './database.ts'
 import {
-  eventIdOf,
   findEventNumber,
   leaveEvent,
   saveInEvent,

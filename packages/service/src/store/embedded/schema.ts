@@ -400,10 +400,8 @@ export function migrate(from: number, run: (sql: string) => void): void {
 export const OVERLAID: readonly string[] = ['stream', 'state', 'market', 'gap']
 
 /** The tables that `recount.ts` fills. */
-const RECOUNTED: readonly string[] = [
-  ...['family', 'listing', 'day', 'day_gap', 'extent', 'unbroken', 'outage'],
-  ...['word', 'word_part', 'posting', 'event', 'event_posting'],
-]
+const LISTED = 'family listing word word_part posting event event_posting'.split(' ')
+const RECOUNTED = [...LISTED, 'day', 'day_gap', 'extent', 'unbroken', 'outage']
 
 /**
  * SQL that makes tables and indexes of the newest schema as temporary ones: those of lists and sums, those
