@@ -35,6 +35,14 @@ export const VENUE_OPTION = {
   venue: routeOption(ROUTES.markets.query.venue, 'Only this venue.', { value: 'VENUE' }),
 }
 
+/** Options of commands that list by the venue's own headings and labels. */
+export const LABEL_OPTIONS = {
+  category: routeOption(ROUTES.markets.query.category, 'Only this heading, such as politics.', {
+    value: 'NAME',
+  }),
+  tag: routeOption(ROUTES.markets.query.tag, 'Only what has this label.', { value: 'NAME' }),
+}
+
 /** Options of commands that take a range of time. */
 export const RANGE_OPTIONS = {
   start: timeOption('From this received time on.'),

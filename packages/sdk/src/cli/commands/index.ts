@@ -5,6 +5,7 @@ import { BOOK } from './book.ts'
 import { completionCommand } from './completion.ts'
 import { COVERAGE } from './coverage.ts'
 import { DOWNLOAD } from './download.ts'
+import { EVENTS } from './events.ts'
 import { GAPS } from './gaps.ts'
 import { MARKETS } from './markets.ts'
 import { OVERLAP } from './overlap.ts'
@@ -17,6 +18,7 @@ import { WHOAMI } from './whoami.ts'
 /** Every command, in the order of the help. */
 export const COMMANDS: readonly Command<CliExtra>[] = [
   MARKETS,
+  EVENTS,
   BOOK,
   WATCH,
   DOWNLOAD,

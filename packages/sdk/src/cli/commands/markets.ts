@@ -3,7 +3,7 @@ import { flagOption, wholeOption } from '../../command-line/index.ts'
 import { ROUTES } from '../../wire/index.ts'
 import { defineCommand, printTable, readWalk, shortTime, shown } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
+import { LABEL_OPTIONS, present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
 const { query: PARAMS } = ROUTES.markets
 
@@ -16,6 +16,8 @@ export const MARKETS = defineCommand({
   more: 'QUERY is text in id, title, question, slug or tickers. Times choose markets that trade in them.',
   options: {
     ...VENUE_OPTION,
+    ...LABEL_OPTIONS,
+    event: routeOption(PARAMS.event, 'Only markets of this event.', { value: 'ID' }),
     asset: routeOption(PARAMS.asset, 'Only this underlying, such as btc (A, C).', {
       value: 'ASSET',
     }),
@@ -38,8 +40,9 @@ export const MARKETS = defineCommand({
   async run(context) {
     const { args, options, isJson, io, signal } = context
     const { start: start_time, end: end_time, limit: most = 20, order = 'desc', ...rest } = options
-    const { venue, asset, series, window, status, sort } = rest
-    const filters = { venue, asset, series, window, status, sort, start_time, end_time }
+    const { venue, asset, series, event, window, status, category, tag, sort } = rest
+    const named = { venue, asset, series, event, window, status, category, tag }
+    const filters = { ...named, sort, start_time, end_time }
     const params = {
       ...present({ q: args[0], ...filters }),
       ...(options.native ? { include: ['native'] as const } : {}),
