@@ -23,7 +23,7 @@ async function serve() {
       env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
       paint: (_style, text) => text,
       size: () => ({ columns: 200, rows: 50 }),
-    } as Parameters<typeof main>[1])
+    })
     return { status, out, err }
   }
   return { client: createClient({ url, key }), run }

@@ -1,5 +1,7 @@
 import { place } from './app/router.ts'
 import { CoveragePage } from './pages/coverage-page.tsx'
+import { EventPage } from './pages/event-page.tsx'
+import { EventsPage } from './pages/events-page.tsx'
 import { HomePage } from './pages/home-page.tsx'
 import { KeyPage } from './pages/key-page.tsx'
 import { MarketPage } from './pages/market-page.tsx'
@@ -32,6 +34,16 @@ function Page() {
           venue={here.venue}
           marketId={here.marketId}
           time={here.time}
+        />
+      )
+    case 'events':
+      return <EventsPage filters={here.filters} />
+    case 'event':
+      return (
+        <EventPage
+          key={`${here.venue}/${here.eventId}`}
+          venue={here.venue}
+          eventId={here.eventId}
         />
       )
     case 'coverage':

@@ -19,7 +19,7 @@ import {
 } from './json-schema.ts'
 import { decimalJson, timeJson, type ValueStyle } from './json-values.ts'
 import { MARKET_STATUS_SCHEMA } from './market-common.ts'
-import type { QuoteJson } from './market.ts'
+import { QUOTE_COVERAGE_SCHEMA, type QuoteJson } from './market.ts'
 
 /** The schema of an event in a list. */
 export const EVENT_SCHEMA = named(
@@ -76,13 +76,18 @@ const EVENT_MARKET_SCHEMA = named(
       close_time: TIME_OR_NULL,
       winning_outcome: described(TEXT_OR_NULL, 'The label of the outcome that won.'),
       volume: DECIMAL_OR_NULL,
+      token_id: described(TEXT_OR_NULL, 'The token of the first outcome, whose prices follow.'),
       best_bid: described(DECIMAL_OR_NULL, 'Of the first outcome, in the newest recorded book.'),
       best_ask: DECIMAL_OR_NULL,
       spread: DECIMAL_OR_NULL,
       last_price: described(DECIMAL_OR_NULL, 'The last execution of the first outcome.'),
       last_price_time: TIME_OR_NULL,
       quote_time: described(TIME_OR_NULL, 'When the newest book was received.'),
-      has_open_gap: described(FLAG, 'True where nothing was observed since the newest book.'),
+      coverage: QUOTE_COVERAGE_SCHEMA,
+      has_open_gap: described(
+        FLAG,
+        'True for an open market of which nothing was observed since its newest book.',
+      ),
     },
     { description: 'A market of an event, with the prices of its first outcome.' },
   ),
@@ -164,7 +169,7 @@ export function eventAddress(venue: VenueId, eventId: string): string {
 export function toEventMarket(
   record: MarketRecord,
   address: string,
-  quote: Omit<QuoteJson, 'coverage'>,
+  quote: QuoteJson,
   hasOpenGap: boolean,
   style: ValueStyle,
 ): EventMarketJson {
@@ -179,12 +184,14 @@ export function toEventMarket(
     close_time: timeJson(record.closeTime, style),
     winning_outcome: record.winningOutcome ?? null,
     volume: decimalJson(record.volume, style),
+    token_id: record.outcomes.find(({ index }) => index === 0)?.tokenId ?? null,
     best_bid: quote.best_bid,
     best_ask: quote.best_ask,
     spread: quote.spread,
     last_price: quote.last_price,
     last_price_time: quote.last_price_time,
     quote_time: quote.quote_time,
+    coverage: quote.coverage,
     has_open_gap: hasOpenGap,
   }
 }

@@ -57,6 +57,17 @@ export function toListedMarketJson(
   return lean
 }
 
+/** The schema of what is recorded of the first outcome of a market. */
+export const QUOTE_COVERAGE_SCHEMA = named(
+  'QuoteCoverage',
+  objectOf({
+    first_time: TIME_OR_NULL,
+    last_time: TIME_OR_NULL,
+    observations: COUNT,
+    gaps: COUNT,
+  }),
+)
+
 const QUOTE_MEMBERS = {
   last_price: described(DECIMAL_OR_NULL, 'The last execution of the first outcome.'),
   last_price_time: TIME_OR_NULL,
@@ -65,15 +76,7 @@ const QUOTE_MEMBERS = {
   spread: DECIMAL_OR_NULL,
   /** A closed market keeps its last quote. */
   quote_time: described(TIME_OR_NULL, 'When the newest book was received.'),
-  coverage: named(
-    'QuoteCoverage',
-    objectOf({
-      first_time: TIME_OR_NULL,
-      last_time: TIME_OR_NULL,
-      observations: COUNT,
-      gaps: COUNT,
-    }),
-  ),
+  coverage: QUOTE_COVERAGE_SCHEMA,
 } as const
 
 /** The names of what a list across venues shows of the first outcome beside the record. */

@@ -9,8 +9,8 @@ export type Panel = {
   readonly client: PriorbookClient
   /** The newest request of each kind. */
   readonly calls: ReadonlySignal<readonly ApiCall[]>
-  /** Sets the SDK call of the next request. */
-  readonly note: (method: string, params?: object) => void
+  /** Sets the SDK call of the next request; `id` is its first argument where the method takes one. */
+  readonly note: (method: string, params?: object, id?: string) => void
 }
 
 // All panels share the limits of the key; demonstration data needs no pacing.
@@ -71,10 +71,10 @@ export function createPanel(): Panel {
   return {
     client,
     calls,
-    note: (method, params = {}) => {
-      code = `${method.includes('.') ? method : `client.${method}`}(${
-        Object.keys(params).length === 0 ? '' : toSource(params)
-      })`
+    note: (method, params = {}, id) => {
+      const given = [...(id === undefined ? [] : [id]), params]
+      const args = given.filter((one) => Object.keys(one).length > 0).map(toSource)
+      code = `${method.includes('.') ? method : `client.${method}`}(${args.join(', ')})`
     },
   }
 }

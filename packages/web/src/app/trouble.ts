@@ -5,7 +5,7 @@ export type Trouble = {
   readonly code: string
   readonly title: string
   readonly text: string
-  readonly action?: 'key' | 'markets' | 'demo' | undefined
+  readonly action?: 'key' | 'markets' | 'events' | 'demo' | undefined
   /** True where a retry may succeed; the page then retries by itself. */
   readonly isTemporary: boolean
 }
@@ -58,6 +58,12 @@ function ofServer(error: PriorbookApiError): Trouble {
         'No such market has been recorded',
         `${sentence(message)}${advice} Search the list of markets by id, title or slug.`,
         { action: 'markets' },
+      )
+    case 'unknown_event':
+      return made(
+        'No such event has been recorded',
+        `${sentence(message)}${advice} Search the list of events by id, title or slug.`,
+        { action: 'events' },
       )
     case 'unknown_asset':
       return made('This asset is not recorded', `${sentence(message)}${advice}`, {

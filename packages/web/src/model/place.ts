@@ -5,6 +5,8 @@ import { parseLinkTime, printLinkTime } from './time.ts'
 export type Place =
   | { readonly page: 'home' }
   | { readonly page: 'markets'; readonly filters: MarketFilters }
+  | { readonly page: 'events'; readonly filters: EventFilters }
+  | { readonly page: 'event'; readonly venue: VenueId; readonly eventId: string }
   | {
       readonly page: 'market'
       readonly venue: VenueId
@@ -30,9 +32,20 @@ export type MarketFilters = {
   readonly window?: string
   readonly status?: string
   readonly sort?: string
+  readonly category?: string
+  readonly tag?: string
 }
 
-const FILTERS = ['q', 'venue', 'asset', 'series', 'window', 'status', 'sort'] as const
+/** The filters of the list of events, as in its address. */
+export type EventFilters = Pick<
+  MarketFilters,
+  'q' | 'venue' | 'status' | 'sort' | 'category' | 'tag'
+>
+
+const FILTERS = [
+  ...(['q', 'venue', 'asset', 'series', 'window', 'status', 'sort', 'category', 'tag'] as const),
+]
+const EVENT_FILTERS = ['q', 'venue', 'status', 'sort', 'category', 'tag'] as const
 
 /** Parses an address of the explorer. */
 export function parsePlace(pathname: string, search: string): Place {
@@ -43,7 +56,18 @@ export function parsePlace(pathname: string, search: string): Place {
     case '':
       return { page: 'home' }
     case 'markets':
-      return isAlone ? { page: 'markets', filters: parseFilters(query) } : nowhere(pathname)
+      return isAlone
+        ? { page: 'markets', filters: parseFilters(query, FILTERS) }
+        : nowhere(pathname)
+    case 'events': {
+      const filters = parseFilters(query, EVENT_FILTERS)
+      return isAlone ? { page: 'events', filters } : nowhere(pathname)
+    }
+    case 'event': {
+      const eventId = rest.join('/')
+      if (!isVenueId(second) || eventId === '') return nowhere(pathname)
+      return { page: 'event', venue: second, eventId }
+    }
     case 'market': {
       const marketId = rest.join('/')
       if (!isVenueId(second) || marketId === '') return nowhere(pathname)
@@ -72,14 +96,12 @@ export function printPlace(place: Place): string {
   switch (place.page) {
     case 'home':
       return '/'
-    case 'markets': {
-      const query = new URLSearchParams()
-      for (const name of FILTERS) {
-        const value = place.filters[name]
-        if (value !== undefined && value !== '') query.set(name, value)
-      }
-      return withQuery('/markets', query)
-    }
+    case 'markets':
+      return withQuery('/markets', printFilters(place.filters))
+    case 'events':
+      return withQuery('/events', printFilters(place.filters))
+    case 'event':
+      return `/event/${place.venue}/${encodeURIComponent(place.eventId)}`
     case 'market': {
       const path = `/market/${place.venue}/${encodeURIComponent(place.marketId)}`
       return place.time === undefined ? path : `${path}?t=${printLinkTime(place.time)}`
@@ -98,9 +120,32 @@ export function printPlace(place: Place): string {
   }
 }
 
-function parseFilters(query: URLSearchParams): MarketFilters {
-  const filters: Record<string, string> = {}
+/** Filters with other values; an empty one is no filter. */
+export function changeFilters<Filters extends MarketFilters>(
+  filters: Filters,
+  news: Partial<Record<keyof Filters, string>>,
+): Filters {
+  const all = Object.entries({ ...filters, ...news })
+  return Object.fromEntries(
+    all.filter(([, value]) => value !== undefined && value !== ''),
+  ) as Filters
+}
+
+function printFilters(filters: MarketFilters): URLSearchParams {
+  const query = new URLSearchParams()
   for (const name of FILTERS) {
+    const value = filters[name]
+    if (value !== undefined && value !== '') query.set(name, value)
+  }
+  return query
+}
+
+function parseFilters(
+  query: URLSearchParams,
+  names: readonly (keyof MarketFilters)[],
+): MarketFilters {
+  const filters: Record<string, string> = {}
+  for (const name of names) {
     const value = query.get(name)
     if (value === null || value === '') continue
     if (name === 'venue' && !isVenueId(value)) continue

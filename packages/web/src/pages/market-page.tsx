@@ -6,6 +6,7 @@ import { rewriteAddress } from '../app/router.ts'
 import { quoteOf, complementOf } from '../model/book.ts'
 import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
 import { toPriceLines } from '../model/history.ts'
+import { printPlace } from '../model/place.ts'
 import { microsOrAbsent, MINUTE, printSeconds, printSpan } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
 import { MarketSession } from '../session/market-session.ts'
@@ -123,6 +124,7 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
   const quote = book === undefined ? undefined : quoteOf(book)
   const emulated = session.notices.value.find(({ code }) => /emulated|sample/.test(code))
   const units = record?.units
+  const event = record?.event
   return (
     <div class="market-head">
       <div class="market-title">
@@ -133,6 +135,14 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
             {marketId.length > 40 ? `${marketId.slice(0, 18)}…${marketId.slice(-8)}` : marketId}
             {emulated !== undefined && <span class="emulated"> · {emulated.message}</span>}
           </p>
+          {event !== undefined && event !== null && (
+            <p>
+              Event:{' '}
+              <a href={printPlace({ page: 'event', venue, eventId: event.id })}>
+                {event.title ?? event.id}
+              </a>
+            </p>
+          )}
         </div>
       </div>
       <dl class="head-facts">

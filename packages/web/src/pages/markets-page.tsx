@@ -2,9 +2,10 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { go } from '../app/router.ts'
 import { printCount } from '../model/decimal.ts'
-import type { MarketFilters } from '../model/place.ts'
+import { changeFilters, type MarketFilters } from '../model/place.ts'
 import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketList } from '../session/market-list.ts'
+import { CategoryChips } from '../ui/category-chips.tsx'
 import { ApiCalls } from '../ui/panel.tsx'
 import { LinkWord } from '../ui/words.tsx'
 import { MarketFiltersForm } from '../ui/market-filters.tsx'
@@ -43,6 +44,11 @@ export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
         <span class="grow" />
         <ApiCalls calls={list.panel.calls} />
       </div>
+      <CategoryChips
+        chosen={filters.category}
+        count="open_market_count"
+        placeOf={(category) => ({ page: 'markets', filters: changeFilters(filters, { category }) })}
+      />
       <MarketFiltersForm
         filters={filters}
         onChange={(next) => go({ page: 'markets', filters: next }, 'replace')}

@@ -125,7 +125,7 @@ export class MarketList {
   }
 
   private params(): MarketSearchParams {
-    const { q, venue, asset, series, window, status } = this.filters
+    const { q, venue, asset, series, window, status, category, tag } = this.filters
     const isOpen = status === undefined && !this.isWide
     const { sort } = this
     return {
@@ -134,6 +134,8 @@ export class MarketList {
       ...(asset === undefined ? {} : { asset: asset.toLowerCase() }),
       ...(series === undefined ? {} : { series }),
       ...(window === undefined ? {} : { window }),
+      ...(category === undefined ? {} : { category }),
+      ...(tag === undefined ? {} : { tag }),
       ...(isOpen ? { status: 'open' } : {}),
       ...(status === undefined || status === 'any' ? {} : { status: status as 'open' }),
       ...(sort === 'close_time' || sort === 'volume' ? { sort } : {}),

@@ -4,6 +4,7 @@ import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { colour, paint } from '../app/theme.ts'
 import type { ChartStore } from '../session/chart-store.ts'
+import { AXIS, padded, timeAxis, valueAxis } from './axes.ts'
 import { Cursor } from './cursor.tsx'
 import { drawGaps, GUTTER } from './stage.ts'
 import { useWidth } from './use-size.ts'
@@ -64,9 +65,6 @@ export function LineChart(props: {
   )
 }
 
-const AXIS = 22
-const EDGE = 40
-
 function applyRange(plot: uPlot, store: ChartStore): void {
   const range = store.range.peek()
   if (range === undefined) return
@@ -123,45 +121,4 @@ function optionsOf(
       ],
     },
   }
-}
-
-function timeAxis(): uPlot.Axis {
-  return {
-    stroke: colour('soft'),
-    font: `11px ${colour('font')}`,
-    grid: { show: false },
-    ticks: { show: false },
-    size: AXIS,
-    gap: 4,
-    space: 90,
-    values: (plot, splits, _axis, _space, step) =>
-      splits.map((time) => {
-        // A label that would be cut at the edge is left out.
-        const { min = 0, max = 0 } = plot.scales['x']!
-        if (((max - time) / (max - min)) * plot.width < EDGE) return ''
-        const text = new Date(time * 1000).toISOString()
-        return step >= 86_400 ? text.slice(5, 10) : text.slice(11, step < 60 ? 19 : 16)
-      }),
-  }
-}
-
-function valueAxis(): uPlot.Axis {
-  return {
-    stroke: colour('soft'),
-    font: `11px ${colour('font')}`,
-    grid: { stroke: colour('line'), width: 1 },
-    ticks: { show: false },
-    size: GUTTER.left,
-    gap: 6,
-    space: 28,
-    values: (_plot, splits, _axis, _space, step) =>
-      splits.map((value) => value.toFixed(step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
-  }
-}
-
-// Prices lie between 0 and 1; a flat line also gets a margin.
-function padded(low: number | null, high: number | null): [number, number] {
-  if (low === null || high === null) return [0, 1]
-  const margin = Math.max(0.004, (high - low) * 0.08)
-  return [Math.max(0, low - margin), Math.min(1, high + margin)]
 }

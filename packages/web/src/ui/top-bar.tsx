@@ -5,6 +5,7 @@ import { theme, type Theme } from '../app/theme.ts'
 
 const LINKS = [
   ['markets', '/markets', 'Markets'],
+  ['events', '/events', 'Events'],
   ['coverage', '/coverage', 'Coverage'],
   ['status', '/status', 'Recorder'],
 ] as const
@@ -26,7 +27,7 @@ export function TopBar() {
       </a>
       <nav aria-label="Main">
         {LINKS.map(([page, href, name]) => {
-          const isHere = here === page || (here === 'market' && page === 'markets')
+          const isHere = `${here}s` === page || here === page
           return (
             <a key={page} href={href} {...(isHere ? { 'aria-current': 'page' as const } : {})}>
               {name}

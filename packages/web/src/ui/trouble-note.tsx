@@ -10,6 +10,7 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
       <p>{text}</p>
       <p class="note-actions">
         {action === 'markets' && <a href="/markets">All markets</a>}
+        {action === 'events' && <a href="/events">All events</a>}
         {action === 'key' && (
           <>
             <a href="/key">Key page</a>

@@ -82,6 +82,8 @@ export const EXPLORER_PLACES: readonly string[] = [
   '/',
   '/markets',
   '/market/:venue/*',
+  '/events',
+  '/event/:venue/*',
   '/coverage',
   '/status',
   '/key',

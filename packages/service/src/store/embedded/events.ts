@@ -169,7 +169,8 @@ function named(record: MarketRecord): Pick<EventRow, 'venue' | 'name' | 'facts' 
     ...(series === undefined ? {} : { series }),
   }
   const name = eventIdOf(record)!
-  const text = joinFields([name, event.title, event.slug, series])
+  // An event without a title is found by that of its newest market.
+  const text = joinFields([name, event.title ?? record.title, event.slug, series])
   return { venue, name, facts: JSON.stringify(facts), text, tags: tagsOf(record) }
 }
 

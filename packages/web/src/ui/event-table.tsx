@@ -1,0 +1,79 @@
+import type { VenueId } from '@priorbook/sdk/domain'
+import type { EventMarketJson } from '@priorbook/sdk/wire'
+import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
+import { outcomeName, priceOf } from '../model/event-lines.ts'
+import { printPlace } from '../model/place.ts'
+import { LineKey } from './event-chart.tsx'
+import { StatusWord } from './words.tsx'
+
+/** Every outcome of an event with its prices, the highest price first. */
+export function EventTable(props: {
+  readonly venue: VenueId
+  readonly markets: readonly EventMarketJson[]
+  /** The ids of the markets with a line in the chart, in the order of their lines. */
+  readonly drawn: readonly string[]
+}) {
+  const { venue, drawn } = props
+  const markets = props.markets.toSorted((a, b) => (priceOf(b) ?? -1) - (priceOf(a) ?? -1))
+  return (
+    <div class="table-scroll event-scroll" tabIndex={0} role="group" aria-label="Outcomes">
+      <table class="event-table">
+        <thead>
+          <tr>
+            <th scope="col">Outcome</th>
+            <th scope="col">Status</th>
+            {['Bid', 'Ask', 'Spread', 'Last', 'Volume'].map((name) => (
+              <th scope="col" class="num" key={name}>
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {markets.map((market) => (
+            <OutcomeRow
+              key={market.market_id}
+              venue={venue}
+              market={market}
+              line={drawn.indexOf(market.market_id)}
+            />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function OutcomeRow(props: {
+  readonly venue: VenueId
+  readonly market: EventMarketJson
+  readonly line: number
+}) {
+  const { venue, market, line } = props
+  const { market_id: marketId, volume, winning_outcome: winner } = market
+  return (
+    <tr>
+      <td class="outcome">
+        {line >= 0 ? <LineKey index={line} /> : <i class="line-key none" aria-hidden="true" />}
+        <a href={printPlace({ page: 'market', venue, marketId, time: undefined })}>
+          {outcomeName(market)}
+        </a>
+      </td>
+      <td>
+        <StatusWord status={market.status} />
+        {market.has_open_gap && (
+          <span class="gap-word">
+            {' '}
+            <span class="hatch-key" aria-hidden="true" /> gap
+          </span>
+        )}
+        {winner !== null && <span class="quiet"> {winner}</span>}
+      </td>
+      <td class="num bid">{printPrice(market.best_bid)}</td>
+      <td class="num ask">{printPrice(market.best_ask)}</td>
+      <td class="num">{printPrice(market.spread)}</td>
+      <td class="num">{printPrice(market.last_price)}</td>
+      <td class="num">{volume === null ? '–' : printShort(printDecimal(volume))}</td>
+    </tr>
+  )
+}

@@ -1,0 +1,73 @@
+import { VENUE_IDS } from '@priorbook/sdk/domain'
+import { useEffect, useState } from 'preact/hooks'
+import { venueTitle } from './words.tsx'
+
+const TYPING_MS = 250
+
+/** A choice of one of some words. */
+export function Choice(props: {
+  readonly label: string
+  readonly value: string
+  readonly choices: readonly (readonly [string, string])[]
+  readonly onChange: (value: string) => void
+}) {
+  return (
+    <label>
+      <span>{props.label}</span>
+      <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
+        {props.choices.map(([value, name]) => (
+          <option key={value} value={value}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  )
+}
+
+/** A choice of one venue or all. */
+export function VenueChoice(props: {
+  readonly value: string | undefined
+  readonly onChange: (venue: string) => void
+}) {
+  return (
+    <Choice
+      label="Venue"
+      value={props.value ?? ''}
+      choices={[
+        ['', 'all venues'],
+        ...VENUE_IDS.map((venue) => [venue, venueTitle(venue)] as const),
+      ]}
+      onChange={props.onChange}
+    />
+  )
+}
+
+/** A field of text, which the list follows with a delay, not with every letter. */
+export function TypedField(props: {
+  readonly label: string
+  readonly placeholder: string
+  readonly value: string
+  readonly class?: string
+  readonly onChange: (value: string) => void
+}) {
+  const [text, setText] = useState(props.value)
+  useEffect(() => setText(props.value), [props.value])
+  useEffect(() => {
+    if (text.trim() === props.value) return undefined
+    const timer = setTimeout(() => props.onChange(text.trim()), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [text])
+  return (
+    <label class={props.class ?? ''}>
+      <span>{props.label}</span>
+      <input
+        type="search"
+        value={text}
+        placeholder={props.placeholder}
+        maxLength={100}
+        onInput={(event) => setText(event.currentTarget.value)}
+      />
+    </label>
+  )
+}
