@@ -92,6 +92,9 @@ async function measure(
     `/v3/markets?limit=50&${query(index)}`
   const from = (index: number): number => end - Math.round((MARKETS * 1e6 * (index % 97)) / 97)
   const statuses = ['open', 'closed', 'resolved']
+  const categories = ['crypto', 'Politics', 'SPORTS']
+  const tags = ['Rounds', 'hundred 7', 'Hundred 42', 'rare 4711']
+  const eventSorts = ['open_time', 'close_time']
   const sorted = (sort: string, order: string) =>
     list((index) => `sort=${sort}&order=${order}&status=${at(statuses, index)}`)
   const routes: Record<string, (index: number) => string> = {
@@ -114,6 +117,29 @@ async function measure(
     list_from: list((index) => `start_time=${from(index)}`),
     list_event: (index) =>
       `${VENUES[VENUE].paths.markets.replace('{asset}', 'btc')}?event=${at(events, index)}`,
+    list_category: list(
+      (index) => `category=${at(categories, index)}&status=${at(statuses, index)}`,
+    ),
+    list_tag: list((index) => `tag=${at(tags, index)}&order=${at(['asc', 'desc'], index)}`),
+    list_tag_range: list(
+      (index) =>
+        `tag=${at(tags, index)}&start_time=${from(index)}&end_time=${from(index) + 86_400e6}`,
+    ),
+    list_tag_search: list((index) => `tag=rounds&q=${at(['btc up', 'eth'], index)}&status=open`),
+    list_tag_volume: list((index) => `tag=${at(tags, index)}&sort=volume&order=desc`),
+    list_labels: list(
+      (index) => `tag=${at(tags, index)}&category=${at(categories, index)}&sort=close_time`,
+    ),
+    events: (index) => `/v3/events?limit=50&order=${at(['asc', 'desc'], index)}`,
+    events_open: (index) => `/v3/events?limit=50&status=open&sort=${at(eventSorts, index)}`,
+    events_category: (index) => `/v3/events?limit=50&category=${at(categories, index)}`,
+    events_tag: (index) =>
+      `/v3/events?limit=50&tag=${at(tags, index)}&sort=${at(eventSorts, index)}`,
+    events_series: (index) => `/v3/events?limit=50&series=${at(series, index)}&order=desc`,
+    events_search: (index) =>
+      `/v3/events?limit=50&q=${at(['btc in', 'rounds from 8', 'eth'], index)}`,
+    event: (index) => `/v3/events/${at(events, index)}`,
+    categories: () => '/v3/categories',
     search_rare: list((index) => `q=round ${Math.floor((MARKETS * (index % 97)) / 97)}`),
     search_prefix: list((index) => `q=round ${index}`),
     search_id: list((index) => `q=${at(markets, index)}`),

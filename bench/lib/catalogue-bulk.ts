@@ -5,13 +5,20 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { Bodies } from '../../packages/service/src/store/embedded/bodies.ts'
 import { Database, type Column } from '../../packages/service/src/store/embedded/database.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { eventNamesOf } from '../../packages/service/src/store/embedded/events.ts'
 import { insertRow } from '../../packages/service/src/store/embedded/row-sum.ts'
 import { Sealer } from '../../packages/service/src/store/embedded/seal.ts'
 import { STATE, writeState } from '../../packages/service/src/store/embedded/state.ts'
 import type { Stream } from '../../packages/service/src/store/embedded/streams.ts'
 import type { TailRows } from '../../packages/service/src/store/embedded/tail.ts'
 import { addToDay } from '../../packages/service/src/store/embedded/tally.ts'
-import { partsOf, searchTextOf, wordsOf } from '../../packages/service/src/store/embedded/words.ts'
+import {
+  partsOf,
+  searchTextOf,
+  tagsOf,
+  tagWord,
+  wordsOf,
+} from '../../packages/service/src/store/embedded/words.ts'
 import { BATCH, BEGIN, roundOf, type Round } from './catalogue.ts'
 
 const DAY = 86_400_000_000
@@ -65,6 +72,9 @@ class Bulk {
   // Hashes are met once, so only other words are remembered.
   readonly #words = new Map<string, number>()
   #lastWord = 0
+  /** Events that further markets may belong to. */
+  #events = new Map<string, EventDraft>()
+  #lastEvent = 0
 
   constructor(database: Database, venue: VenueId) {
     this.#database = database
@@ -74,6 +84,8 @@ class Bulk {
 
   add(index: number, round: Round): void {
     const id = index + 1
+    // Markets of an event follow each other.
+    if (index % 8 === 0) this.#writeEvents()
     const batch = Math.floor(index / BATCH)
     const opened = batch * 2 + 1
     const { record, open } = round
@@ -122,19 +134,24 @@ class Bulk {
       ...names,
     ])
     const text = searchTextOf(record)
+    const category = record.category!
+    const tags = tagsOf(record)
     this.#database.run(
-      `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text, tags, event, live)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       id,
-      this.#family([0, venue, asset!, span!, '', status!], close - open),
-      this.#family([1, venue, '', '', series!, status!], close - open),
+      this.#family([0, venue, asset!, span!, '', status!, category], close - open),
+      this.#family([1, venue, '', '', series!, status!, category], close - open),
       marketId,
       ...times,
       Number(record.volume),
       Number(record.liquidity),
       text,
+      tags,
+      this.#event(id, record),
+      isOpen ? 1 : 0,
     )
-    for (const word of wordsOf(text)) {
+    for (const word of [...wordsOf(text), ...record.tags!.map(tagWord)]) {
       const place = [this.#word(word), open, id]
       this.#database.run('INSERT INTO posting (word, open, market) VALUES (?, ?, ?)', ...place)
     }
@@ -180,6 +197,41 @@ class Bulk {
     return id
   }
 
+  #event(source: number, record: MarketRecord): number {
+    const name = record.eventTicker!
+    const known = this.#events.get(name)
+    const draft: EventDraft = {
+      id: known?.id ?? ++this.#lastEvent,
+      source,
+      record,
+      open: Math.min(known?.open ?? Infinity, record.openTime!),
+      close: Math.max(known?.close ?? 0, record.closeTime!),
+      markets: (known?.markets ?? 0) + 1,
+      live: (known?.live ?? 0) + (record.status === 'open' ? 1 : 0),
+    }
+    this.#events.set(name, draft)
+    return draft.id
+  }
+
+  #writeEvents(): void {
+    for (const { id, source, record, open, close, markets, live } of this.#events.values()) {
+      const { venue, name, facts, text, tags } = eventNamesOf(record)
+      const { asset = '', category = '', seriesTicker = '' } = record
+      const status = live > 0 ? 'open' : ''
+      insertRow(this.#database, 'INSERT INTO event', EVENT, [
+        ...[id, venue, name],
+        this.#family([2, venue, asset, '', '', status, category], close - open),
+        this.#family([3, venue, '', '', seriesTicker, status, category], close - open),
+        ...[open, close, markets, live, asset, source, facts, text, tags],
+      ])
+      for (const word of [...wordsOf(text), ...record.tags!.map(tagWord)]) {
+        const sql = 'INSERT INTO event_posting (word, open, event) VALUES (?, ?, ?)'
+        this.#database.run(sql, this.#word(word), open, id)
+      }
+    }
+    this.#events = new Map()
+  }
+
   #family(name: readonly (string | number)[], length: number): number {
     const text = JSON.stringify(name)
     const family = this.#families.get(text) ?? {
@@ -204,9 +256,11 @@ class Bulk {
 
   finish(markets: number): void {
     const venue = this.#venue
+    this.#writeEvents()
     for (const [text, { id, longest, markets: count }] of this.#families) {
-      const [kind, ...names] = JSON.parse(text) as Column[]
-      const values: Column[] = [id, kind!, ...names, 0, longest, count]
+      const names = JSON.parse(text) as Column[]
+      const category = names.pop()!
+      const values: Column[] = [id, ...names, 0, longest, count, category]
       insertRow(this.#database, 'INSERT INTO family', FAMILY, values)
     }
     for (const [name, { markets: count, last }] of this.#days) {
@@ -235,7 +289,9 @@ const GAP =
   'venue scope key start reason finish source_start source_end after_sequence detail journal end_journal'.split(
     ' ',
   )
-const FAMILY = 'id kind venue asset span series status endless longest markets'.split(' ')
+const FAMILY = 'id kind venue asset span series status endless longest markets category'.split(' ')
+const EVENT =
+  'id venue name family line open close markets live asset source facts text tags'.split(' ')
 const EXTENT = 'venue kind metric asset span origin streams first'.split(' ')
 const UNBROKEN = ['venue', 'key', 'market']
 
@@ -248,10 +304,14 @@ const COMPARED: Readonly<Record<string, string>> = {
   chunk: `SELECT stream, first, count, first_received, last_received, changes_before, form, bytes
     FROM chunk JOIN body ON body.id = chunk.body ORDER BY stream`,
   gap: 'SELECT * FROM gap ORDER BY id',
-  listing: `SELECT listing.id, name, open, close, volume, liquidity, text, a.asset, a.span, a.status, b.series
-    FROM listing JOIN family a ON a.id = family JOIN family b ON b.id = line ORDER BY listing.id`,
-  family: `SELECT kind, venue, asset, span, series, status, endless, longest, markets FROM family
-    WHERE markets > 0 ORDER BY 1, 2, 3, 4, 5, 6`,
+  listing: `SELECT listing.id, name, open, close, volume, liquidity, text, tags, live, a.asset, a.span, a.status,
+    a.category, b.series FROM listing JOIN family a ON a.id = family JOIN family b ON b.id = line ORDER BY listing.id`,
+  family: `SELECT kind, venue, asset, span, series, category, status, endless, longest, markets FROM family
+    WHERE markets > 0 ORDER BY 1, 2, 3, 4, 5, 6, 7`,
+  event: `SELECT venue, name, open, close, markets, live, asset, source, facts, text, tags FROM event
+    ORDER BY name`,
+  event_posting: `SELECT word.text, event_posting.open, name FROM event_posting
+    JOIN word ON word.id = word JOIN event ON event.id = event ORDER BY 1, 2, 3`,
   day: 'SELECT * FROM day ORDER BY venue, day, asset',
   day_gap: 'SELECT * FROM day_gap',
   extent: 'SELECT * FROM extent ORDER BY asset, span',
@@ -263,6 +323,16 @@ const COMPARED: Readonly<Record<string, string>> = {
   log: 'SELECT * FROM log',
   indexes:
     "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND type = 'index' ORDER BY name",
+}
+
+type EventDraft = {
+  readonly id: number
+  readonly source: number
+  readonly record: MarketRecord
+  readonly open: number
+  readonly close: number
+  readonly markets: number
+  readonly live: number
 }
 
 /** Throws where two tapes of a catalogue differ in more than numbers given in order of writing. */

@@ -9,6 +9,8 @@ const WINDOWS = [
   ['15m', 900],
   ['1h', 3600],
 ] as const
+// A venue gives markets of one kind one heading.
+const CATEGORIES = ['Crypto', 'Crypto', 'Politics', 'Sports', 'Economics', 'Weather'] as const
 /** Rounds of one batch of the writer. */
 export const BATCH = 1000
 // Rounds of the last minutes are open; one in a hundred closed and is not resolved yet.
@@ -122,6 +124,10 @@ export function roundOf(venue: VenueId, index: number, markets: number): Round {
     closeTime: close,
     seriesTicker: `${asset}-${window}`,
     eventTicker: `${asset}-${window}-${index - (index % 8)}`,
+    event: { title: `${asset} in ${window}, rounds from ${index - (index % 8)}` },
+    category: CATEGORIES[index % CATEGORIES.length]!,
+    // Of all markets, of one in a hundred, and of one in 5,000.
+    tags: ['Rounds', `Hundred ${index % 100}`, `Rare ${index % 5000}`],
     asset,
     window,
     volume: String((index * 7919) % 1_000_003),

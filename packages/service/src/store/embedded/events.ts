@@ -120,7 +120,7 @@ export function saveInEvent(
   if (row === undefined) {
     const { open, close, live } = after
     const counted = { open, close, live, markets: 1, asset: record.asset ?? '', source: id }
-    saveEvent(database, undefined, { id: after.event, ...counted, ...named(record) })
+    saveEvent(database, undefined, { id: after.event, ...counted, ...eventNamesOf(record) })
     return
   }
   const old = before?.event === row.id ? before : undefined
@@ -131,7 +131,7 @@ export function saveInEvent(
   const isSource = id >= row.source
   saveEvent(database, row, {
     ...row,
-    ...(isSource ? named(record) : {}),
+    ...(isSource ? eventNamesOf(record) : {}),
     source: Math.max(id, row.source),
     open: Math.min(extent.open, after.open),
     close: later(extent.close, after.close),
@@ -153,13 +153,15 @@ export function leaveEvent(database: Database, event: number, readRecord: ReadRe
     database.run('DELETE FROM event WHERE id = ?', event)
     return
   }
-  const facts = source === row.source ? {} : named(readRecord(source))
+  const facts = source === row.source ? {} : eventNamesOf(readRecord(source))
   const asset = commonAsset(database, event)
   saveEvent(database, row, { ...row, ...facts, open, close, markets, live, source, asset })
 }
 
-// What the record of one market says about its event.
-function named(record: MarketRecord): Pick<EventRow, 'venue' | 'name' | 'facts' | 'text' | 'tags'> {
+/** What the record of one market says about its event. */
+export function eventNamesOf(
+  record: MarketRecord,
+): Pick<EventRow, 'venue' | 'name' | 'facts' | 'text' | 'tags'> {
   const { venue, event = {}, category, tags, seriesTicker: series } = record
   const { outcome: _, ...shared } = event
   const facts: EventFacts = {
