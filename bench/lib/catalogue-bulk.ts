@@ -218,12 +218,11 @@ class Bulk {
       const { venue, name, facts, text, tags } = eventNamesOf(record)
       const { asset = '', category = '', seriesTicker = '' } = record
       const status = live > 0 ? 'open' : ''
-      insertRow(this.#database, 'INSERT INTO event', EVENT, [
-        ...[id, venue, name],
-        this.#family([2, venue, asset, '', '', status, category], close - open),
-        this.#family([3, venue, '', '', seriesTicker, status, category], close - open),
-        ...[open, close, markets, live, asset, source, facts, text, tags],
-      ])
+      const family = this.#family([2, venue, asset, '', '', status, category], close - open)
+      const line = this.#family([3, venue, '', '', seriesTicker, status, category], close - open)
+      const counted: Column[] = [open, close, markets, live, asset, source]
+      const values: Column[] = [id, venue, name, family, line, ...counted, facts, text, tags]
+      insertRow(this.#database, 'INSERT INTO event', EVENT, values)
       for (const word of [...wordsOf(text), ...record.tags!.map(tagWord)]) {
         const sql = 'INSERT INTO event_posting (word, open, event) VALUES (?, ?, ?)'
         this.#database.run(sql, this.#word(word), open, id)

@@ -168,7 +168,8 @@ async function contentOf(name: string, bytes: Uint8Array): Promise<string | Uint
 // The members that market records have since, behind all that 0.1.0 gave.
 const LATER = new RegExp(
   /,"strike":(?:null|"[^"]*"|[\d.]+),"last_anomaly":null/.source +
-    /(?:,"asset":(?:null|"[^"]*"),"window":(?:null|"[^"]*"))?/.source,
+    /(?:,"asset":(?:null|"[^"]*"),"window":(?:null|"[^"]*"))?/.source +
+    /(?:,"event":(?:null|\{[^{}]*\}),"category":(?:null|"[^"]*"),"tags":\[[^\]]*\])?/.source,
   'g',
 )
 
