@@ -11,6 +11,9 @@ const LATER_FIELDS: ReadonlySet<string> = new Set([
   'lastAnomaly',
   'exchange',
   'resolvedTime',
+  'event',
+  'category',
+  'tags',
 ])
 
 /**
