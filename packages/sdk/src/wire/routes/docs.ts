@@ -51,7 +51,7 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   max_age_ms:
     'Max age of that book in milliseconds; where it is older there is no quote, and a notice `stale_book`.',
   id: 'The id of a book row, trade or sample of this market.',
-  q: 'Words or "phrases", all of which are in the id, title, question, slug or tickers, numbers at the beginning of a word; case and order do not matter. A word that is an asset or a window (`btc 15m`) finds the markets of it, and by their text those whose asset or window is not known. A word that no market has is taken for a similar one, with the notice `search_corrected`.',
+  q: 'Words or "phrases", all of which are in the id, title, question, slug, tickers or the title of the event, numbers at the beginning of a word; case and order do not matter. A word that is an asset or a window (`btc 15m`) finds the markets of it, and by their text those whose asset or window is not known. A word that no market has is taken for a similar one, with the notice `search_corrected`.',
   sort: 'What `order` goes by; open_time by default.',
   include: '`native` adds what the venue said, in its own names, to every market.',
   venue: 'Only this venue.',

@@ -1,5 +1,5 @@
 import { VENUES, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
-import { Problem, timeJson } from '@priorbook/sdk/wire'
+import { eventAddress, Problem, timeJson } from '@priorbook/sdk/wire'
 import { REMOVED_MARKETS, type MarketState } from '../../store/store.ts'
 import type { ApiContext, Grant } from '../route.ts'
 import { addressOf, marketPath, type VenueAddress } from './addresses.ts'
@@ -170,7 +170,8 @@ async function hintFor(
   const { groupWord, paths } = VENUES[venue]
   const [inEvent] = (await store.markets({ venue, event: id, limit: 1 })).markets
   if (inEvent !== undefined && mayShow(inEvent.record)) {
-    return `That is the id of ${groupWord}. One of its markets: ${pathOf(inEvent.record)}`
+    const address = eventAddress(venue, id)
+    return `That is the id of ${groupWord}: ${address}. One of its markets: ${pathOf(inEvent.record)}`
   }
   const [inSeries] = (await store.markets({ venue, series: id, limit: 1 })).markets
   if (inSeries !== undefined && mayShow(inSeries.record)) {
@@ -190,7 +191,8 @@ function pathOf({ venue, marketId, asset }: MarketRecord): string {
 
 function expected(venue: VenueId): string {
   const { paths, familyKey } = VENUES[venue]
-  const list = familyKey === 'series' ? `${paths.markets}?series=…` : paths.markets
+  const plain = paths.plain?.markets ?? paths.markets
+  const list = familyKey === 'series' ? `${paths.markets}?series=…` : plain
   return `The path takes ${paths.idHint}, found by ${list}.`
 }
 

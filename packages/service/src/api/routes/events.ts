@@ -2,10 +2,17 @@ import { contractOf, EVENT_COLUMNS } from '@priorbook/sdk/wire'
 import type { EventPage, EventPlace, EventQuery } from '../../store/store.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { planSubject, toEventJson } from '../markets/events.ts'
+import { venuesOf } from '../markets/find.ts'
 import { marketFilters } from '../markets/lists.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { answerList } from '../pages/answer-rows.ts'
-import { correctionNotice, presentNotices, searchNotice, windowNotice } from '../pages/notices.ts'
+import {
+  correctionNotice,
+  presentNotices,
+  removedMarkets,
+  searchNotice,
+  windowNotice,
+} from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type CursorState, type Route } from '../route.ts'
 
@@ -34,6 +41,7 @@ export const EVENTS_ROUTE: Route = defineRoute(contractOf('events'), async (requ
       windowNotice(page.range),
       correctionNotice('event', corrections),
       isEmpty ? searchNotice('event', events.length, hasMore) : undefined,
+      await removedMarkets(context, venuesOf(grant, venue), page.from),
       plan.notice,
     ),
     page,
