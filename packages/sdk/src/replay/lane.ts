@@ -1,6 +1,5 @@
 import {
   FLAGS,
-  printScaled,
   type Micros,
   type PriceTicks,
   type SizeUnits,
@@ -15,7 +14,7 @@ import {
   Ladder,
   loadBase,
   openChunk,
-  SAMPLE_DECIMALS,
+  printSampleValue,
   SampleColumns,
   TAKERS,
   TradeColumns,
@@ -330,7 +329,7 @@ export class SampleLane extends RowLane<SampleColumns> {
       instrument,
       sequence: this.first + row,
       metric,
-      value: printScaled(this.columns!.value[row]!, SAMPLE_DECIMALS),
+      value: printSampleValue(this.columns!, row),
     }
     this.advance()
     return event

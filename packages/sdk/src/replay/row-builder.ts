@@ -1,9 +1,9 @@
-import { parsePrice, parseScaled, parseSize, VENUES } from '../domain/index.ts'
+import { parsePrice, parseSize, VENUES } from '../domain/index.ts'
 import {
   encodeSamples,
   encodeTrades,
   NO_HASH,
-  SAMPLE_DECIMALS,
+  parseSampleValue,
   SampleColumns,
   TAKERS,
   TradeColumns,
@@ -93,5 +93,6 @@ function pushTrade(
 function pushSample(columns: SampleColumns, row: JsonFields, head: RowHead, metric: string): void {
   const value = decimalOf(row[metric])
   if (value === undefined) throw invalid(`a sample has no ${metric}`)
-  columns.push(head, parseScaled(value, SAMPLE_DECIMALS))
+  const { value: units, fine } = parseSampleValue(value)
+  columns.push(head, units, fine)
 }

@@ -241,14 +241,16 @@ export class TradeColumns extends HeadColumns {
   }
 }
 
-/** Samples of one metric as columns; values are whole numbers of 10^−valueDecimals. */
+/** Samples of one metric as columns; `SampleValue` says what the two numbers of a value mean. */
 export class SampleColumns extends HeadColumns {
   readonly value: number[] = []
+  readonly fine: number[] = []
 
   /** Appends one sample. */
-  push(head: RowHead, value: number): void {
+  push(head: RowHead, value: number, fine = 0): void {
     this.pushHead(head)
     this.value.push(value)
+    this.fine.push(fine)
   }
 }
 

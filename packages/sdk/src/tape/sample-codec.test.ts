@@ -5,7 +5,8 @@ import type { ChunkIdentity } from './book-codec.ts'
 import { NO_HASH, openChunk } from './chunk.ts'
 import { ABSENT, SampleColumns } from './columns.ts'
 import { createNodePlatform } from './platform-node.ts'
-import { decodeSamples, encodeSamples, SAMPLE_DECIMALS } from './sample-codec.ts'
+import { decodeSamples, encodeSamples } from './sample-codec.ts'
+import { parseSampleValue, printSampleValue, SAMPLE_DECIMALS } from './sample-value.ts'
 import { runsOf } from '../domain/run-counts.testing.ts'
 
 const platform = createNodePlatform(3)
@@ -65,6 +66,54 @@ describe('a sample chunk', () => {
 
   it('cannot be encoded where two values are too far apart', () => {
     expect(() => roundTrip([-MAX, MAX], 0, 2)).toThrow(PriorbookError)
+  })
+})
+
+describe('a value of up to 18 decimals', () => {
+  it('is the text that it was, in memory and in a chunk', () => {
+    const digits = fc.tuple(
+      fc.boolean(),
+      fc.nat(20_000_000),
+      fc.array(fc.nat(9), { maxLength: 17 }),
+      fc.integer({ min: 1, max: 9 }),
+    )
+    fc.assert(
+      fc.property(fc.array(digits, { minLength: 1 }), (all) => {
+        const texts = all.map(
+          ([isNegative, whole, part, last]) => `${isNegative ? '-' : ''}${whole}.${part.join('')}${last}`,
+        )
+        const rows = new SampleColumns()
+        for (const text of texts) {
+          const { value, fine } = parseSampleValue(text)
+          const numbers = { source: ABSENT, venueSeq: ABSENT, channel: ABSENT, journal: 1, flags: 0 }
+          rows.push({ received: 1_785_931_200_000_000, ...numbers }, value, fine)
+        }
+        const { bytes } = encodeSamples(rows, 0, rows.count, identity, platform)
+        const got = new SampleColumns()
+        decodeSamples(openChunk(bytes, platform), platform, got)
+        for (const columns of [rows, got]) {
+          expect(texts.map((_, row) => printSampleValue(columns, row))).toStrictEqual(texts)
+        }
+      }),
+      { numRuns: runsOf(400), seed: 1 },
+    )
+  })
+
+  it('adds a column to a chunk only where a value has more than 8 decimals', () => {
+    const columnsFor = (text: string): number => {
+      const rows = new SampleColumns()
+      const { value, fine } = parseSampleValue(text)
+      const numbers = { source: ABSENT, venueSeq: ABSENT, channel: ABSENT, journal: 1, flags: 0 }
+      rows.push({ received: 1, ...numbers }, value, fine)
+      return openChunk(encodeSamples(rows, 0, 1, identity, platform).bytes, platform).sections.length
+    }
+    expect(columnsFor('79697.73000000')).toBe(10)
+    expect(columnsFor('79697.575317474428059648')).toBe(11)
+  })
+
+  it('is refused where it has more', () => {
+    expect(() => parseSampleValue('1.0000000000000000001')).toThrow(PriorbookError)
+    expect(parseSampleValue('1.0000000000000000010')).toStrictEqual({ value: 1e8, fine: 1 })
   })
 })
 

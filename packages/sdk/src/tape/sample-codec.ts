@@ -11,12 +11,14 @@ import {
 import type { SampleColumns } from './columns.ts'
 import { encodeHeads, HEAD_COLUMN_COUNT, HeadDecoder } from './head-codec.ts'
 import type { TapePlatform } from './platform.ts'
+import { SAMPLE_DECIMALS } from './sample-value.ts'
 
-/** Decimals of samples: venues have at most 4, reference prices 8. */
-export const SAMPLE_DECIMALS = 8
-
-/** The column of a sample chunk after the heads. */
-export const SAMPLE_COLUMNS = { values: HEAD_COLUMN_COUNT } as const
+/** The columns of a sample chunk after the heads. */
+export const SAMPLE_COLUMNS = {
+  values: HEAD_COLUMN_COUNT,
+  /** Only where a value has more than 8 decimals; chunks of earlier versions do not have the column. */
+  fines: HEAD_COLUMN_COUNT + 1,
+} as const
 
 /** Encodes rows [from, to) of one metric's samples. */
 export function encodeSamples(
@@ -42,7 +44,19 @@ export function encodeSamples(
     priceDecimals: 0,
     sizeDecimals: SAMPLE_DECIMALS,
   }
-  return encodeChunk(header, [...heads.columns, values.copy()], platform)
+  const fines = encodeFines(rows, from, to)
+  const columns = [...heads.columns, values.copy(), ...(fines === undefined ? [] : [fines])]
+  return encodeChunk(header, columns, platform)
+}
+
+function encodeFines({ fine }: SampleColumns, from: number, to: number): Uint8Array | undefined {
+  let isFine = false
+  const out = new ByteWriter((to - from) * 5)
+  for (let row = from; row < to; row++) {
+    out.signed(fine[row]!)
+    isFine ||= fine[row] !== 0
+  }
+  return isFine ? out.copy() : undefined
 }
 
 const heads = new HeadDecoder()
@@ -50,7 +64,8 @@ const heads = new HeadDecoder()
 /** Appends the rows of a sample chunk to `into`, which must be empty. */
 export function decodeSamples(chunk: Chunk, platform: TapePlatform, into: SampleColumns): void {
   const { header } = chunk
-  expectKind(chunk, 'sample', HEAD_COLUMN_COUNT + 1)
+  const hasFines = chunk.sections.length === HEAD_COLUMN_COUNT + 2
+  expectKind(chunk, 'sample', HEAD_COLUMN_COUNT + (hasFines ? 2 : 1))
   heads.decode(chunk, platform, into, { numbers: true })
   const values = new ByteReader(columnOf(chunk, SAMPLE_COLUMNS.values, platform))
   let value = 0
@@ -60,4 +75,18 @@ export function decodeSamples(chunk: Chunk, platform: TapePlatform, into: Sample
     into.value.push(value)
   }
   values.finish()
+  if (hasFines) readFines(columnOf(chunk, SAMPLE_COLUMNS.fines, platform), into)
+  else for (let row = 0; row < header.count; row++) into.fine.push(0)
 }
+
+function readFines(bytes: Uint8Array, into: SampleColumns): void {
+  const fines = new ByteReader(bytes)
+  for (const value of into.value) {
+    const fine = fines.signed()
+    if (Math.abs(fine) >= FINE_LIMIT || fine * value < 0) throw corrupt('a value is not a decimal')
+    into.fine.push(fine)
+  }
+  fines.finish()
+}
+
+const FINE_LIMIT = 1e10

@@ -10,7 +10,7 @@ import {
 } from '../domain/index.ts'
 import {
   ABSENT,
-  SAMPLE_DECIMALS,
+  printSampleValue,
   TAKERS,
   type SampleColumns,
   type TradeColumns,
@@ -240,7 +240,7 @@ export function toSampleJson(
     source_time: timeJson(source === ABSENT ? undefined : source, style),
     received_time: timeJson(columns.received[row], style)!,
     sequence: ordinal,
-    [metric]: decimalJson(printScaled(columns.value[row]!, SAMPLE_DECIMALS), style)!,
+    [metric]: decimalJson(printSampleValue(columns, row), style)!,
     flags: flagNames(columns.flags[row]!),
   }
 }

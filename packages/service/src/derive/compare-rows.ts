@@ -5,7 +5,7 @@ import {
   Ladder,
   loadBase,
   MAX_PRICE_DECIMALS,
-  SAMPLE_DECIMALS,
+  printSampleValue,
   TAKERS,
   type BookRun,
   type HeadColumns,
@@ -150,7 +150,9 @@ async function* sampleTexts(
   for (let after = from; ;) {
     const page = await store.samples({ ...ref, metric, order: 'asc', limit: PAGE, after })
     const { rows } = page
-    for (let row = 0; row < rows.count; row++) yield `${headText(rows, row)} ${rows.value[row]}`
+    for (let row = 0; row < rows.count; row++) {
+      yield `${headText(rows, row)} ${printSampleValue(rows, row)}`
+    }
     if (!page.hasMore) return
     after = page.ordinals.at(-1)!
   }
@@ -264,7 +266,7 @@ async function findSample(store: StoreReader, target: AuditTarget): Promise<Stor
   const query = { venue, key, metric, order: 'asc', after: sequence - 1, limit: 1 } as const
   const page = await store.samples(query)
   if (page.ordinals[0] !== sequence) return undefined
-  const value = printScaled(page.rows.value[0]!, SAMPLE_DECIMALS)
+  const value = printSampleValue(page.rows, 0)
   return { kind: 'sample', ...headOf(page), shown: { [metric]: value }, value }
 }
 

@@ -1,5 +1,4 @@
 import {
-  parseScaled,
   PriorbookError,
   type Gap,
   type MarketRevision,
@@ -9,7 +8,7 @@ import {
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { HEAD_LIMIT, SAMPLE_DECIMALS, type Observation } from '@priorbook/sdk/tape'
+import { HEAD_LIMIT, parseSampleValue, type Observation } from '@priorbook/sdk/tape'
 import type { ParityNote, Quarantined } from '../store/store.ts'
 
 /** The rows of a batch while they are collected. */
@@ -61,7 +60,7 @@ export function checkNumbers({ source, venueSeq, channel }: Provenance): void {
 /** Refuses a sample whose value, or whose step from any other value, the tape cannot hold. */
 export function checkSample(sample: Sample): void {
   checkNumbers(sample)
-  if (Math.abs(parseScaled(sample.value, SAMPLE_DECIMALS)) >= HEAD_LIMIT) {
+  if (Math.abs(parseSampleValue(sample.value).value) >= HEAD_LIMIT) {
     throw new PriorbookError('unrepresentable', `${sample.metric} of ${sample.value} is too large`)
   }
 }

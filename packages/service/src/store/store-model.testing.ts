@@ -1,5 +1,5 @@
 import {
-  parseScaled,
+  canonicalDecimal,
   POW10,
   type Gap,
   type MarketRecord,
@@ -7,7 +7,7 @@ import {
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { SAMPLE_DECIMALS, type Observation } from '@priorbook/sdk/tape'
+import type { Observation } from '@priorbook/sdk/tape'
 import type {
   AppendBatch,
   DayCoverage,
@@ -278,8 +278,7 @@ export class ModelStore {
 
   private addSample(sample: Sample): void {
     const list = listOf(this.samples, `${nameOf(sample.instrument)}/${sample.metric}`)
-    const value = parseScaled(sample.value, SAMPLE_DECIMALS)
-    list.push(toEntry(list.length + 1, sample, String(value)))
+    list.push(toEntry(list.length + 1, sample, canonicalDecimal(sample.value)))
   }
 }
 

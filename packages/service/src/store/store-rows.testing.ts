@@ -9,6 +9,7 @@ import {
   Ladder,
   loadBase,
   openChunk,
+  printSampleValue,
   SampleColumns,
   TAKERS,
   TradeColumns,
@@ -71,7 +72,7 @@ export function tradesOf(page: RowPage<TradeColumns>): PlainEntry[] {
 
 /** The samples of a page. */
 export function samplesOf(page: RowPage<SampleColumns>): PlainEntry[] {
-  return entriesOf(page, (row) => String(page.rows.value[row]))
+  return entriesOf(page, (row) => printSampleValue(page.rows, row))
 }
 
 /** Everything that a stored chunk holds, as lines; throws where it is not what it was found as. */

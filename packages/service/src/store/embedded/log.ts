@@ -7,7 +7,7 @@ import {
   type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { ByteReader, ByteWriter, type RowHead } from '@priorbook/sdk/tape'
+import { ByteReader, ByteWriter, type RowHead, type SampleValue } from '@priorbook/sdk/tape'
 import type { MarketRef } from '../store.ts'
 import type { GapPlace } from './gaps.ts'
 
@@ -40,7 +40,7 @@ export interface RowSink {
     taker: number,
     native: string | undefined,
   ): void
-  sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void
+  sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: SampleValue): void
   /** A gap that the batch opened or closed, and a market with a new revision. */
   gap(place: GapPlace): void
   market(market: MarketRef): void
@@ -54,9 +54,9 @@ export type LogHeader = {
   readonly maker: Maker
 }
 
-// Version 2 also names gaps and markets, version 3 also has what messages of trades said; older ones can
-// still be read.
-const VERSION = 3
+// Version 2 also names gaps and markets, version 3 also has what messages of trades said, version 4 samples
+// of more than 8 decimals; older ones can still be read.
+const VERSION = 4
 const OLDEST = 1
 const END = 0
 const BOOK = 1
@@ -65,6 +65,7 @@ const SAMPLE = 3
 const GAP = 4
 const MARKET = 5
 const TRADE_WITH_NATIVE = 6
+const FINE_SAMPLE = 7
 
 /** Writes the rows of one append into one body: the whole tail is a log of such bodies. */
 export class LogWriter {
@@ -124,10 +125,11 @@ export class LogWriter {
     if (native !== undefined) this.out.text(native)
   }
 
-  sample(stream: number, ordinal: number, head: RowHead, value: number): void {
-    this.out.byte(SAMPLE)
+  sample(stream: number, ordinal: number, head: RowHead, { value, fine }: SampleValue): void {
+    this.out.byte(fine === 0 ? SAMPLE : FINE_SAMPLE)
     this.head(stream, ordinal, head)
     this.out.signed(value)
+    if (fine !== 0) this.out.signed(fine)
   }
 
   gap(place: GapPlace): void {
@@ -223,8 +225,11 @@ export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader
       const taker = reader.byte()
       const native = kind === TRADE ? undefined : reader.text()
       sink.trade(stream, ordinal, maker, head, tradeId, price, size, taker, native)
-    } else if (kind === SAMPLE) sink.sample(stream, ordinal, maker, head, reader.signed())
-    else throw damaged(id, `it has a row of kind ${kind}`)
+    } else if (kind === SAMPLE || kind === FINE_SAMPLE) {
+      const value = reader.signed()
+      const fine = kind === SAMPLE ? 0 : reader.signed()
+      sink.sample(stream, ordinal, maker, head, { value, fine })
+    } else throw damaged(id, `it has a row of kind ${kind}`)
   }
   return { id, venue, position, maker }
 }

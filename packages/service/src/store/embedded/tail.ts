@@ -6,6 +6,7 @@ import {
   type ChunkKind,
   type Ladder,
   type RowHead,
+  type SampleValue,
 } from '@priorbook/sdk/tape'
 import type { Changes, MarketRef } from '../store.ts'
 import type { GapPlace } from './gaps.ts'
@@ -74,9 +75,15 @@ export class Tail implements RowSink {
     if (tail?.kind === 'trade') tail.columns.push(head, tradeId, price, size, taker, native)
   }
 
-  sample(stream: number, ordinal: number, maker: Maker, head: RowHead, value: number): void {
+  sample(
+    stream: number,
+    ordinal: number,
+    maker: Maker,
+    head: RowHead,
+    { value, fine }: SampleValue,
+  ): void {
     const tail = this.at(stream, ordinal, maker, 'sample')
-    if (tail?.kind === 'sample') tail.columns.push(head, value)
+    if (tail?.kind === 'sample') tail.columns.push(head, value, fine)
   }
 
   gap(place: GapPlace): void {
@@ -195,6 +202,7 @@ export function pushSamples(
   for (let row = from; row < to; row++) {
     into.pushHeadOf(other, row)
     into.value.push(other.value[row]!)
+    into.fine.push(other.fine[row]!)
   }
 }
 

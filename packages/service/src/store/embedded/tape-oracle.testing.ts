@@ -1,7 +1,7 @@
-import { parseScaled, type Gap, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import { canonicalDecimal, type Gap, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import {
   ABSENT,
-  SAMPLE_DECIMALS,
+  printSampleValue,
   TAKERS,
   type BookRun,
   type HeadColumns,
@@ -127,15 +127,15 @@ export class TradeRows extends HeadRows {
 
 /** Samples as they were given. */
 export class SampleRows extends HeadRows {
-  private readonly value: number[] = []
+  private readonly value: string[] = []
 
   push(row: NonNullable<AppendBatch['samples']>[number]): void {
     this.pushHead(row)
-    this.value.push(parseScaled(row.value, SAMPLE_DECIMALS))
+    this.value.push(canonicalDecimal(row.value))
   }
 
   same(rows: SampleColumns, row: number, ordinal: number): boolean {
-    return this.sameHead(rows, row, ordinal - 1) && rows.value[row] === this.value[ordinal - 1]
+    return this.sameHead(rows, row, ordinal - 1) && printSampleValue(rows, row) === this.value[ordinal - 1]
   }
 }
 

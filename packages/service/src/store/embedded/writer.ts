@@ -1,6 +1,5 @@
 import {
   FLAGS,
-  parseScaled,
   PriorbookError,
   VENUE_IDS,
   type Gap,
@@ -10,7 +9,7 @@ import {
 } from '@priorbook/sdk/domain'
 import {
   ABSENT,
-  SAMPLE_DECIMALS,
+  parseSampleValue,
   TAKERS,
   type ChunkKind,
   type RowHead,
@@ -209,7 +208,7 @@ export class Writer {
     for (const row of batch.samples ?? []) {
       const id = claim(row, 'sample', row.metric)
       if (id === KNOWN) continue
-      log.sample(id, ordinal, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
+      log.sample(id, ordinal, headOf(row), parseSampleValue(row.value))
     }
     for (const revision of batch.revisions ?? []) {
       if (revision.journal <= applied) continue
@@ -264,7 +263,7 @@ export class Writer {
       const id = claims[at++]!
       const ordinal = claims[at++]!
       if (id === KNOWN) continue
-      tail.sample(id, ordinal, maker, headOf(row), parseScaled(row.value, SAMPLE_DECIMALS))
+      tail.sample(id, ordinal, maker, headOf(row), parseSampleValue(row.value))
     }
   }
 

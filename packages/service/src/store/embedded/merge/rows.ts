@@ -1,6 +1,5 @@
 import {
   FLAGS,
-  printScaled,
   type Instrument,
   type Micros,
   type PriceTicks,
@@ -10,7 +9,7 @@ import {
 } from '@priorbook/sdk/domain'
 import {
   ABSENT,
-  SAMPLE_DECIMALS,
+  printSampleValue,
   TAKERS,
   type HeadColumns,
   type RowHead,
@@ -87,7 +86,7 @@ export async function mergeSamples(
       instrument,
       ...toProvenance(sides[side]!.numbers.headOf(head)),
       metric,
-      value: printScaled(row.columns.value[row.at]!, SAMPLE_DECIMALS),
+      value: printSampleValue(row.columns, row.at),
     })
     if (sink.isFull) await sink.flush()
   }
