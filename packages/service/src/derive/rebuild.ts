@@ -1,7 +1,7 @@
 import { areSameRevisions } from './compare-records.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { PriorbookError, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, REFERENCE_MARKET, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { chunkHash, openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { journalStats, type JournalDamage } from '@priorbook/sdk/journal'
@@ -201,7 +201,7 @@ async function marketsOf(...stores: readonly StoreReader[]): Promise<Map<string,
   return markets
 }
 
-// Books by instrument, samples by the tokens of markets, and each venue's clock.
+// Books by instrument, samples by the tokens of markets, each venue's clock and its reference prices.
 async function streamsOf(
   store: StoreReader,
   other: StoreReader,
@@ -217,7 +217,14 @@ async function streamsOf(
   for (const { venue, outcomes } of markets.values()) {
     for (const { tokenId } of outcomes) if (tokenId !== undefined) add(venue, tokenId)
   }
-  for (const venue of VENUE_IDS) add(venue, 'clock')
+  for (const venue of VENUE_IDS) {
+    add(venue, 'clock')
+    for (const side of [store, other]) {
+      for (const { instrument } of await side.series(venue, REFERENCE_MARKET)) {
+        add(venue, instrument.key)
+      }
+    }
+  }
   return streams
 }
 

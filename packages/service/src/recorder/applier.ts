@@ -21,12 +21,13 @@ import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import { ABSENT } from '@priorbook/sdk/tape'
 import { noParity, type ParityCounts } from '../store/parity-checks.ts'
 import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
-import type {
-  CapturedBook,
-  CaptureRequest,
-  Normalized,
-  Normalizer,
-  Reading,
+import {
+  isReferenceSlot,
+  type CapturedBook,
+  type CaptureRequest,
+  type Normalized,
+  type Normalizer,
+  type Reading,
 } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
 import { CallCounter } from './asked-calls.ts'
@@ -49,6 +50,7 @@ import { parseJson, parseNote, type Note } from './notes.ts'
 import { countParity } from './parity-counts.ts'
 import { PriceChecks } from './price-checks.ts'
 import { isEnded, Readiness } from './readiness.ts'
+import { isReferenceKey, ReferenceTracks, type ReferenceChoice } from './reference-tracks.ts'
 import type { Track } from './track.ts'
 import { TradeFeed } from './trade-feed.ts'
 
@@ -120,6 +122,7 @@ export class Applier {
   private readonly state: Readiness
   private readonly calls: CallCounter | undefined
   private readonly feed: TradeFeed
+  private readonly references: ReferenceTracks
   /** The connection that each socket is: the journal record that noted it. */
   private readonly epochs = new Map<number, number>()
   private isStarted = false
@@ -151,6 +154,7 @@ export class Applier {
     this.onClosed = live.onClosed ?? (() => undefined)
     this.calls = definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
     this.feed = new TradeFeed(venue)
+    this.references = new ReferenceTracks(venue)
     this.isFeed = (request) => definition.feed?.isRequest(request) === true
     this.state = new Readiness({
       store,
@@ -295,6 +299,7 @@ export class Applier {
     this.noteMissed(journal)
     this.closeTracks([...this.state.tracks.values()], reason, journal)
     this.rows.gaps.push(...this.feed.interrupt(reason, journal))
+    this.losePrices('all', reason, journal)
     this.position = last ?? first - 1
   }
 
@@ -303,6 +308,7 @@ export class Applier {
     await this.state.start()
     await this.calls?.load(this.store)
     await this.feed.load(this.store)
+    await this.references.load(this.store)
     // After a damaged log was cut off, facts may be of records that are read again.
     const missed = (await this.store.fact(missedFact(this.venue))) ?? 0
     this.missedAt = missed <= (await this.store.appliedPosition(this.venue)) ? missed : 0
@@ -329,6 +335,12 @@ export class Applier {
   // An unreadable frame may have contained a book change, so close every book that it could concern.
   private async closeSuspects(record: ApplyRecord): Promise<void> {
     const suspects = this.normalizer.suspects?.(frameOf(record)) ?? 'all'
+    if (isReferenceSlot(this.venue, record.slot)) {
+      const epoch = this.epochs.get(record.slot) ?? 0
+      const choice = typeof suspects === 'string' ? { epoch } : { keys: suspects }
+      this.losePrices(choice, 'rejected', record.number)
+      return
+    }
     if (suspects === 'none') return
     if (suspects === 'all') {
       await this.closeSocket(record)
@@ -446,6 +458,7 @@ export class Applier {
     }
     this.noteMissed(record.number)
     this.rows.gaps.push(...this.feed.takeOver(record.number))
+    this.losePrices('all', 'recorder_down', record.number, 'another recorder went on')
     this.closeTracks([...others], 'recorder_down', record.number)
     await this.noteCapture(record)
   }
@@ -467,6 +480,11 @@ export class Applier {
   private async applyLoss(note: Note & { note: 'loss' }, record: ApplyRecord): Promise<void> {
     const { reason, why, slot, sid, keys = [] } = note
     if (reason === 'market_closed') return this.endBooks(keys, why, record)
+    if (slot !== undefined && isReferenceSlot(this.venue, slot)) {
+      this.losePrices({ epoch: this.epochs.get(slot) ?? 0 }, reason, record.number, why)
+      return
+    }
+    if (keys.some(isReferenceKey)) this.losePrices({ keys }, reason, record.number, why)
     await this.state.loadUnbroken()
     const { tracks } = this.state
     const named = new Set(keys)
@@ -546,7 +564,17 @@ export class Applier {
     if (reason === 'recorder_down') {
       this.rows.gaps.push(...this.feed.interrupt(reason, record.number))
     }
+    this.losePrices('all', reason, record.number, detail)
     this.closeTracks([...this.state.tracks.values()], reason, record.number, detail)
+  }
+
+  private losePrices(
+    choice: ReferenceChoice,
+    reason: GapReason,
+    journal: number,
+    detail?: string,
+  ): void {
+    this.rows.gaps.push(...this.references.interrupt(choice, reason, journal, detail))
   }
 
   private closeTracks(
@@ -655,12 +683,9 @@ export class Applier {
           if (gaps.length > 0) this.onClosed([event.instrument], event.reason)
           break
         }
-        case 'sample': {
-          checkSample(event)
-          const sample = state.nextSample(event)
-          if (sample !== undefined) rows.samples.push(sample)
+        case 'sample':
+          this.applySample(event, record)
           break
-        }
         case 'market':
           this.applyMarket(event)
           break
@@ -669,6 +694,19 @@ export class Applier {
       }
     }
     if (rows.observations.length > before) this.prices.check(rows, before)
+  }
+
+  private applySample(event: Sample, record: ApplyRecord): void {
+    checkSample(event)
+    const sample = this.state.nextSample(event)
+    if (sample === undefined) return
+    if (!isReferenceKey(sample.instrument.key)) {
+      this.rows.samples.push(sample)
+      return
+    }
+    const placed = this.references.apply(sample, this.channelFor(sample, record))
+    this.rows.samples.push(placed.sample)
+    this.rows.gaps.push(...placed.gaps)
   }
 
   private channelFor(event: Provenance, record: ApplyRecord): number {

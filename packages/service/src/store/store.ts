@@ -135,6 +135,12 @@ export type InstrumentFacts = RowExtent & {
   readonly head?: string
 }
 
+/** What is stored of one series of samples. */
+export type SeriesFacts = RowExtent & {
+  readonly instrument: Instrument
+  readonly metric: string
+}
+
 /** The order of rows in a page, by (received time, sequence). */
 export type Order = 'asc' | 'desc'
 
@@ -570,6 +576,8 @@ export interface StoreReader {
   coverage(ref: InstrumentRef): Promise<Coverage | undefined>
   /** The instruments of one market that have a row. */
   instrumentsOf(venue: VenueId, marketId: string): Promise<readonly InstrumentFacts[]>
+  /** The series of samples under a market's id, or under a name that is not a market's. */
+  series(venue: VenueId, market: string): Promise<readonly SeriesFacts[]>
   totals(venue: VenueId): Promise<VenueTotals>
   /** The days of a venue in [from, to), by asset; days without anything are left out. */
   days(venue: VenueId, from: number, to: number): Promise<readonly DayTotals[]>

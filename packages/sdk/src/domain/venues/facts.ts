@@ -48,6 +48,16 @@ export type VenuePaths = {
   readonly idPattern: RegExp
 }
 
+/** A feed of the prices of assets that the venue sends itself: what its rounds are settled on. */
+export type ReferenceFeed = {
+  /** Lower case; part of keys and row ids. */
+  readonly feed: string
+  /** What a price is: `USD` is dollars for one of the asset. */
+  readonly unit: string
+  /** What the price is, as a sentence. */
+  readonly description: string
+}
+
 /** How the recorder orders a venue's book messages and finds lost ones. */
 export type BookRules = {
   /**
@@ -116,6 +126,8 @@ export type VenueFacts = {
   readonly tradesKey?: string
   /** The series of samples that are recorded; empty where the venue has none. */
   readonly metrics: readonly string[]
+  /** The feeds of reference prices that can be recorded, the first one being what the newest rounds settle on. */
+  readonly references: readonly ReferenceFeed[]
   /** The venue's word for a group of markets, with its article. */
   readonly groupWord: string
   /** The market attribute that names a family of markets in downloads and subscriptions. */

@@ -21,6 +21,7 @@ export const VENUE_A: VenueFacts = {
   hasTrades: false,
   tradesKey: 'chain',
   metrics: ['chance', 'price', 'last_trade'],
+  references: [],
   groupWord: 'a topic',
   familyKey: 'asset',
   isInCheapestPlan: false,

@@ -18,6 +18,7 @@ export const VENUE_B: VenueFacts = {
   laddersByDefault: false,
   hasTrades: true,
   metrics: [],
+  references: [],
   groupWord: 'an event',
   familyKey: 'series',
   isInCheapestPlan: true,

@@ -18,6 +18,20 @@ export const VENUE_C: VenueFacts = {
   laddersByDefault: false,
   hasTrades: true,
   metrics: [],
+  references: [
+    {
+      feed: 'twap60',
+      unit: 'USD',
+      description: 'The time-weighted average of the oracle’s price over 60 seconds.',
+    },
+    {
+      feed: 'twap30',
+      unit: 'USD',
+      description: 'The time-weighted average of the oracle’s price over 30 seconds.',
+    },
+    { feed: 'chainlink', unit: 'USD', description: 'The price of the oracle’s data stream.' },
+    { feed: 'exchange', unit: 'USDT', description: 'The price of the last trade on an exchange.' },
+  ],
   groupWord: 'an event',
   familyKey: 'asset',
   isInCheapestPlan: true,

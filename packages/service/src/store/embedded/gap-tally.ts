@@ -1,5 +1,6 @@
 import {
   DAY_MICROS,
+  parseReferenceKey,
   type Gap,
   type GapReason,
   type Instrument,
@@ -45,6 +46,8 @@ export function tallyGap(
   after: Gap | undefined,
 ): void {
   const gap = (after ?? before)!
+  // The sums are of books; no book is missing while a feed of reference prices is.
+  if (parseReferenceKey(gap.key) !== undefined) return
   const market = marketOf(database, gap)
   if (!EXPECTED.has(gap.reason)) {
     const { asset } = market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market)

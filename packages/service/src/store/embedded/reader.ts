@@ -25,6 +25,7 @@ import { factsOfMarket, requireKept } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
 import type { Session } from './session.ts'
 import { findState, readState, STATE } from './state.ts'
+import { listSeries } from './series.ts'
 import { listStreamsOf } from './streams.ts'
 import { lastReceivedOf, listDays, listExtents } from './tally.ts'
 import type { View } from './view.ts'
@@ -84,6 +85,7 @@ export function createReader(session: Session): StoreReader {
     gaps: (query) => read(() => listGaps(database, query)),
     parity: (query) => read(() => listParity(database, query)),
     instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),
+    series: (venue, market) => read(() => listSeries(view, { venue, market })),
     totals: (venue) => kept(() => readTotals(view, venue)),
     days: (venue, from, to) => kept(() => listDays(database, venue, from, to)),
     extents: (venue) => kept(() => listExtents(database, venue)),

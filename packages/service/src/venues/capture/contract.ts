@@ -1,5 +1,6 @@
 import {
   PriorbookError,
+  VENUES,
   type BookSnapshot,
   type CaptureDecision,
   type GapReason,
@@ -105,6 +106,14 @@ export type CaptureNote =
 
 /** The highest number of a socket: one byte of a journal record names the socket that brought it. */
 export const MAX_SLOT = 253
+
+/** The highest socket of books of a venue with feeds of reference prices, whose sockets are those above it. */
+export const MAX_BOOK_SLOT = 245
+
+/** True for a socket that brings reference prices and nothing else. */
+export function isReferenceSlot(venue: VenueId, slot: number): boolean {
+  return slot > MAX_BOOK_SLOT && VENUES[venue].references.length > 0
+}
 
 /**
  * What the recorder read in a message, so that no connector normalizes it a second time. It is known

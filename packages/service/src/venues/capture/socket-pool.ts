@@ -21,6 +21,8 @@ export type SocketPoolOptions<Socket extends PooledSocket> = {
   readonly keysPerSocket: number
   /** True where the venue accepts no socket without a key: one that has none left is ended. */
   readonly endsIdle?: boolean
+  /** The highest socket; `MAX_SLOT` where it is absent. */
+  readonly maxSlot?: number
   create(slot: number): Socket
 }
 
@@ -107,7 +109,8 @@ export class SocketPool<Socket extends PooledSocket> {
   }
 
   #open(): Socket | undefined {
-    for (let slot = 1; slot <= MAX_SLOT; slot++) {
+    const { maxSlot = MAX_SLOT } = this.#options
+    for (let slot = 1; slot <= maxSlot; slot++) {
       if (this.#sockets.has(slot)) continue
       const socket = this.#options.create(slot)
       this.#sockets.set(slot, socket)

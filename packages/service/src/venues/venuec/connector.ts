@@ -44,6 +44,7 @@ import {
 } from './markets.ts'
 import { CatalogClient } from './pages.ts'
 import { PolledBooks } from './polled-books.ts'
+import { ReferenceSockets, type ReferenceSocketsOptions } from './reference-sockets.ts'
 import { ResolutionPoll } from './resolution.ts'
 import { TokenSockets } from './socket.ts'
 import { VenueWalk } from './venue-walk.ts'
@@ -58,6 +59,8 @@ export type VenueCOptions = {
   readonly wsUrl: string
   /** Which markets are recorded, and how. */
   readonly selection: SelectionOptions
+  /** Absent: no reference prices are recorded. */
+  readonly reference?: Pick<ReferenceSocketsOptions, 'url' | 'feeds' | 'assets'>
   /** The venue allows 300 lists of markets and 1,500 books in any 10 s. */
   readonly quotas: { readonly gamma: QuotaOptions; readonly clob: QuotaOptions }
   /** Max tokens per socket. Above 500 the venue sends no first books; 200 is the usual safe number. */
@@ -71,6 +74,8 @@ export type VenueCOptions = {
 const AHEAD_MS = 3_600_000
 // Periods at speed 1. The venue asks for the PING.
 const PING_MS = 10_000
+const REFERENCE_PING_MS = 5_000
+const NO_REFERENCE = { url: '', feeds: [], assets: [] }
 const SCAN_MS = 60_000
 const NEXT_ROUNDS_MS = 15_000
 const REFRESH_MS = 30_000
@@ -103,6 +108,7 @@ export class VenueCConnector implements Connector {
   readonly #books: BookKeeper
   readonly #polled: PolledBooks
   readonly #selection: Selection
+  readonly #references: ReferenceSockets
   readonly #watched = new Set<VenueCMarket>()
   #alignedMs = -Infinity
   #reviewedMs = -Infinity
@@ -140,6 +146,7 @@ export class VenueCConnector implements Connector {
     this.#resolution = new ResolutionPoll({ markets, client, speed, log, now })
     const sockets = this.#createSockets(options)
     this.#sockets = sockets
+    this.#references = this.#createReferences(options)
     const { clob: quota } = this.#quotas
     this.#books = new BookKeeper({ clob, quota, sockets, speed, sink, log, clock: this.#clock })
     const everyMs = POLLED_MS / speed
@@ -156,6 +163,7 @@ export class VenueCConnector implements Connector {
     const resolutionMs = Math.max(TICK_MS, scaled(RESOLUTION_MS))
     await Promise.all([
       this.#sockets.run(until),
+      this.#references.run(until),
       this.#repeat('new markets', scaled(NEXT_ROUNDS_MS), () => this.#discovery.findNew(until)),
       this.#repeat('the list of markets', scaled(SCAN_MS), () => this.#discovery.scan(until)),
       this.#repeat('tiers', TICK_MS, () => this.#reviewIfDue(until)),
@@ -206,7 +214,7 @@ export class VenueCConnector implements Connector {
       venue: 'venuec',
       ...this.#state(),
       markets: this.#watched.size,
-      sockets: this.#sockets.status,
+      sockets: [...this.#sockets.status, ...this.#references.status],
       quota: {
         limit: clob.limit,
         windowMs: clob.windowMs,
@@ -251,6 +259,12 @@ export class VenueCConnector implements Connector {
       onFrame: (reading) => this.#onFrame(reading),
       expectsData: (tokens) => this.#books.expectsData(tokens),
     })
+  }
+
+  #createReferences({ reference = NO_REFERENCE }: VenueCOptions): ReferenceSockets {
+    const { sink, log } = this.#context
+    const pingMs = REFERENCE_PING_MS / this.#speed
+    return new ReferenceSockets({ ...reference, pingMs, sink, log, clock: this.#clock })
   }
 
   #onFrame(reading: Reading): boolean {

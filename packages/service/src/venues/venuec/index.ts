@@ -30,6 +30,21 @@ const SETTINGS = {
     full: 40_000,
     polled: 10_000,
   }),
+  rtds: setting(
+    text(),
+    'wss://ws-live-data.polymarket.com',
+    'The address of its socket of reference prices.',
+  ),
+  referenceFeeds: setting(
+    texts(),
+    VENUES.venuec.references.map(({ feed }) => feed),
+    'The feeds of reference prices that are recorded; an empty list records none.',
+  ),
+  referenceAssets: setting(
+    texts(),
+    ['BTC', 'ETH', 'SOL', 'XRP'],
+    'The assets whose reference prices are recorded.',
+  ),
 } as const
 
 // Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500.
@@ -55,6 +70,8 @@ export const VENUE_C_DEFINITION = defineVenue({
   }),
   createConnector({ config, emulated, speed }, context) {
     const { gamma, clob, ws } = { ...config, ...emulated }
+    // An emulator without the socket must not lead to the real one.
+    const rtds = emulated === undefined ? config.rtds : emulated['rtds']
     return new VenueCConnector(
       {
         gammaBase: gamma,
@@ -64,6 +81,13 @@ export const VENUE_C_DEFINITION = defineVenue({
         quotas: { gamma: scaled(GAMMA_QUOTA, speed), clob: scaled(CLOB_QUOTA, speed) },
         tokensPerSocket: TOKENS_PER_SOCKET,
         speed,
+        ...(rtds !== undefined && {
+          reference: {
+            url: rtds,
+            feeds: config.referenceFeeds,
+            assets: config.referenceAssets,
+          },
+        }),
       },
       context,
     )

@@ -32,6 +32,7 @@ import {
   type NativeTrade,
   type SidedLevel,
 } from './native.ts'
+import { isReferenceMessage, normalizeReference, referenceOf } from './reference.ts'
 
 /**
  * The version of venue C's normalizer, stored with every chunk.
@@ -46,7 +47,10 @@ export function createVenueCNormalizer(): Normalizer {
     version: VENUEC_NORMALIZER_VERSION,
     frame: normalizeFrame,
     answer: normalizeAnswer,
-    suspects: suspectsOf,
+    suspects: (value) => {
+      const reference = referenceOf(value)
+      return reference === undefined ? suspectsOf(value) : [reference.key]
+    },
   }
 }
 
@@ -88,6 +92,7 @@ const BOOK_TYPES: ReadonlySet<string> = new Set(['book', 'price_change', 'tick_s
  * object is a problem and a reset of the books that it concerns; the other objects count.
  */
 function normalizeFrame(value: unknown, at: Arrival): Normalized {
+  if (isReferenceMessage(value)) return normalizeReference(value, at)
   const reader = new FrameReader(at)
   if (Array.isArray(value)) {
     value.forEach((one: unknown, index) => reader.read(one, `[${index}]`))

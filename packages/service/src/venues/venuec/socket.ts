@@ -1,5 +1,5 @@
 import type { Clock } from '../../lib/clock.ts'
-import type { CaptureLog, CaptureSink, Reading } from '../capture/contract.ts'
+import { MAX_BOOK_SLOT, type CaptureLog, type CaptureSink, type Reading } from '../capture/contract.ts'
 import { createLink, type Link } from '../capture/link.ts'
 import { tryParseMessageJson } from '../../lib/message-json.ts'
 import { SocketPool, type PooledSocket } from '../capture/socket-pool.ts'
@@ -31,6 +31,7 @@ export class TokenSockets {
     this.#options = options
     this.#pool = new SocketPool({
       keysPerSocket: options.tokensPerSocket,
+      maxSlot: MAX_BOOK_SLOT,
       create: (slot) => new TokenSocket(slot, options),
     })
   }
