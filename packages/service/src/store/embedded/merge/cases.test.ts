@@ -1,6 +1,7 @@
 import { cpSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { FLAGS } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { readJournal, readRecord } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../../../lib/data-folder.ts'
@@ -174,6 +175,55 @@ describe('merged samples, markets and refused messages', () => {
     expect(rows.value.map((value) => value / 1e8)).toEqual([1, -20, 3, -70, -80])
     const at = [...rows.received.subarray(0, 5)].map((time) => time / 1000 - START_MS)
     expect(at).toEqual([10, 20, 50, 70, 80])
+  })
+
+  it('of reference prices are filled in their gaps, which stay where both were blind', async () => {
+    const [a, b, target] = folders()
+    const slot = 248
+    const hear = async (data: DataFolder, recorder: string, heard: readonly number[]) =>
+      record(
+        data,
+        'venuec',
+        (script) => {
+          const say = (at: number) => (): void => {
+            if (!heard.includes(at)) return
+            const payload = { symbol: 'btc/usd', timestamp: START_MS + at, value: 64_000 + at }
+            script.frame(slot, { topic: 'crypto_prices_chainlink', type: 'update', payload })
+          }
+          const lose = (): void => {
+            script.note({ note: 'loss', reason: 'disconnected', why: 'gone', slot })
+            script.note({ note: 'connected', slot, url: 'ws://rtds' })
+          }
+          script.note({ note: 'connected', slot, url: 'ws://rtds' })
+          play(script, [
+            ...[10, 20].map((at) => [at, say(at)] as const),
+            [25, () => heard.includes(30) || lose()],
+            ...[30, 40, 50, 60, 70, 80].map((at) => [at, say(at)] as const),
+            [85, () => heard.includes(90) || lose()],
+            ...[90, 100].map((at) => [at, say(at)] as const),
+          ])
+        },
+        { recorder },
+      )
+    await hear(a, 'a', [10, 20, 60, 70, 100])
+    await hear(b, 'b', [10, 20, 30, 40, 50, 60, 70, 80])
+    await merge(target, a, b)
+    const key = 'reference/chainlink/BTC'
+    const [{ rows }, gaps] = await read(target, async (store) => [
+      await store.samples({ venue: 'venuec', key, metric: 'price', order: 'asc', limit: 100 }),
+      await store.gaps({ venue: 'venuec', key }),
+    ])
+    const received = [...rows.received.subarray(0, rows.count)]
+    expect(received.map((time) => time / 1000 - START_MS)).toEqual([
+      10, 20, 30, 40, 50, 60, 70, 80, 100,
+    ])
+    expect(
+      gaps.map(({ reason, start, end = NaN, afterSequence }) =>
+        [reason, start / 1000 - START_MS, end / 1000 - START_MS, afterSequence].join(' '),
+      ),
+    ).toEqual(['disconnected 80 100 8', 'recorder_down 100 NaN 9'])
+    const marked = received.flatMap((_, row) => (rows.flags[row]! & FLAGS.after_gap ? row : []))
+    expect(marked).toEqual([8])
   })
 
   it('keep both histories by time, and every refused message', async () => {

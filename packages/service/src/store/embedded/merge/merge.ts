@@ -1,4 +1,4 @@
-import { VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import { parseReferenceKey, VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { openEmbeddedStore } from '../open.ts'
 import type { Stream } from '../streams.ts'
 import { captureFact, MERGED_FACT, type Progress } from '../../store.ts'
@@ -6,9 +6,18 @@ import { mergeBooks, BookWalk, OwnGaps, type BookCounts, type BookSide } from '.
 import { copyQuarantine, mergeMarkets, type CatalogSide } from './catalog.ts'
 import { replaceFolder, MergeSink } from './target.ts'
 import { planNumbers, closeSources, openSources, type Source } from './source.ts'
-import { isDown, openPart, readPartSight, toStreamName, type Part, type PartSight } from './part.ts'
+import {
+  isDown,
+  openPart,
+  readPartSight,
+  readSeriesSight,
+  toStreamName,
+  type Part,
+  type PartSight,
+} from './part.ts'
 import { mergeSamples, mergeTrades, type RowCounts, type RowSide } from './rows.ts'
-import type { Sight } from './blind-spans.ts'
+import { findCommonGaps, type Sight } from './blind-spans.ts'
+import { SeriesGaps } from './series-gaps.ts'
 
 /** The source folders and the target of a merge. */
 export type MergeOptions = {
@@ -47,7 +56,7 @@ export type MergeReport = {
  *   that the first recorder has inside a gap that is left stay in it.
  * - Received time never decreases: a row older than the last gets the last + 1 µs and `clock_step`.
  * - Trades: the first recorder's, and others' received in its gaps that it does not have, by trade id.
- *   Samples: the first one's, and others' while it did not run. Market revisions of all by received
+ *   Samples: the first one's, and others' while it did not run; reference prices: others' in its gaps. Market revisions of all by received
  *   time, and all that was quarantined.
  * - The journals stand one behind the other in the merged one, each under its recorder's name, and
  *   every row names its record there; chunks name their recorder. A merged tape is not derived from its
@@ -151,15 +160,31 @@ class Merge {
         ),
       )
       await mergeTrades(instrument, sides, this.sink, this.trades)
-    } else {
-      const sides = owners.map((part, index) =>
-        toRowSide(part, name, (time) =>
-          owners.slice(0, index).every(({ heard }) => isDown(heard, time)),
-        ),
-      )
-      await mergeSamples(instrument, metric, sides, this.sink, this.samples)
-    }
+    } else await this.series(name, instrument, metric, owners)
     for (const { streams } of owners) this.move(rowsOf(streams.get(name)!), `${venue}:${key}`)
+  }
+
+  // Series of markets have no gaps of their own, so only a recorder that did not run is known to lack samples.
+  private async series(
+    name: string,
+    instrument: Instrument,
+    metric: string,
+    owners: readonly Part[],
+  ): Promise<void> {
+    const { maker } = owners[0]!
+    const isReference = parseReferenceKey(instrument.key) !== undefined
+    const sights = isReference
+      ? await Promise.all(owners.map((part) => readSeriesSight(part, instrument)))
+      : []
+    const isBlind = (index: number, time: number): boolean =>
+      sights[index]?.isBlindAt(time) ?? isDown(owners[index]!.heard, time)
+    const sides = owners.map((part, index) =>
+      toRowSide(part, name, (time) =>
+        owners.slice(0, index).every((_, before) => isBlind(before, time)),
+      ),
+    )
+    const gaps = new SeriesGaps(findCommonGaps(sights))
+    await mergeSamples({ instrument, metric, sides, gaps, maker }, this.sink, this.samples)
   }
 
   private async book(name: string, instrument: Instrument, parts: readonly Part[]): Promise<void> {

@@ -79,6 +79,19 @@ export async function readPartSight(part: Part, instrument: Instrument): Promise
   return { key, sight: new Sight(gaps, known), gaps, makers }
 }
 
+/** Reads when a recorder heard a series of reference prices. */
+export async function readSeriesSight(part: Part, instrument: Instrument): Promise<Sight> {
+  const { source, numbers, heard } = part
+  const { venue, market, key } = instrument
+  const found = await source.store.gaps({ venue, key })
+  const gaps = found.map((gap) => numbers.gapOf(gap)).filter((gap) => gap !== undefined)
+  const all = await source.store.series(venue, market)
+  const facts = all.find((one) => one.instrument.key === key)
+  if (facts === undefined) return new Sight(gaps, undefined)
+  const { firstReceived: from, lastReceived } = facts
+  return new Sight(gaps, { from, to: Math.max(heard.to!, lastReceived) })
+}
+
 /** Names a stream within its venue. */
 export function toStreamName({
   key,

@@ -18,6 +18,7 @@ import {
 import type { Maker } from '../log.ts'
 import type { RowPage, RowQuery, StoreReader } from '../../store.ts'
 import type { Numbers } from './source.ts'
+import type { SeriesGaps } from './series-gaps.ts'
 import type { MergeSink } from './target.ts'
 
 /** What one recorder has of an instrument's trades or of one series of samples. */
@@ -69,27 +70,38 @@ export async function mergeTrades(
   }
 }
 
-/** Merges one series of samples: the first recorder's, and others' while those before it did not run. */
+/** A series of samples; `gaps` are those of the series itself, where it has any, and who made them. */
+export type SampleParts = {
+  readonly instrument: Instrument
+  readonly metric: string
+  readonly sides: readonly RowSide[]
+  readonly gaps: SeriesGaps
+  readonly maker: Maker
+}
+
+/** Merges one series of samples: the first recorder's, and others' where their sides say that it is needed. */
 export async function mergeSamples(
-  instrument: Instrument,
-  metric: string,
-  sides: readonly RowSide[],
+  { instrument, metric, sides, gaps, maker: gapMaker }: SampleParts,
   sink: MergeSink,
   counts: RowCounts,
 ): Promise<void> {
+  const { venue } = instrument
   const walks = sides.map((side) =>
     pagesOf(instrument, side, (query) => side.store.samples({ ...query, metric })),
   )
   for await (const { row, side, head, maker } of weave(walks, counts)) {
-    sink.rowsOf(instrument.venue, maker).samples.push({
+    const placed = gaps.place(head)
+    for (const gap of placed.gaps) sink.rowsOf(venue, gapMaker).gaps.push(gap)
+    sink.rowsOf(venue, maker).samples.push({
       kind: 'sample',
       instrument,
-      ...toProvenance(sides[side]!.numbers.headOf(head)),
+      ...toProvenance(sides[side]!.numbers.headOf(placed.head)),
       metric,
       value: printSampleValue(row.columns, row.at),
     })
     if (sink.isFull) await sink.flush()
   }
+  for (const gap of gaps.rest()) sink.rowsOf(venue, gapMaker).gaps.push(gap)
 }
 
 type Row<Columns> = { readonly columns: Columns; readonly at: number; readonly maker: Maker }
