@@ -4,6 +4,7 @@ import type { Store } from '../../packages/service/src/store/store.ts'
 import { gatherIncidents } from './gap-reasons.ts'
 import { judgeGaps } from './judge-gaps.ts'
 import { judgeLosses } from './judge-losses.ts'
+import { isReferenceName, judgeReferences } from './judge-references.ts'
 import { Reading } from './reading.ts'
 import { matchRows } from './match-rows.ts'
 import { readRows, type Row } from './stored-rows.ts'
@@ -29,6 +30,8 @@ export type Verdict = {
   readonly gaps: Readonly<Partial<Record<GapReason, number>>>
   readonly trades: number
   readonly samples: number
+  /** Reference prices, which are not among the samples. */
+  readonly prices: number
   readonly complaints: readonly string[]
 }
 
@@ -127,6 +130,7 @@ export async function check(
   const isKept = (at: number): boolean =>
     at <= options.until - ANSWER_MICROS && !unkept.some(({ from, to }) => from <= at && at <= to)
   const samples = await judgeSamples(truth, store, isKept, complain)
+  const prices = await judgeReferences(entries, store, options.until - tolerance, complain)
   const report = await store.verify()
   for (const { code, where, detail } of report.problems) complain(`${where}: ${code} ${detail}`)
   return {
@@ -138,6 +142,7 @@ export async function check(
     gaps: counts,
     trades,
     samples,
+    prices,
     complaints,
   }
 }
@@ -216,6 +221,7 @@ async function judgeSamples(
 ): Promise<number> {
   let count = 0
   for (const [name, samples] of truth.samples) {
+    if (isReferenceName(name)) continue
     const [rest, metric] = name.split(' ') as [string, string]
     const [venue, key] = split(rest)
     const page = await store.samples({ venue, key, metric, order: 'asc', limit: 1_000_000 })

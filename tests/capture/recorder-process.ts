@@ -129,7 +129,10 @@ export function toLiveEnvironment(addresses: Addresses, home: string): Record<st
       PRIVATE_KEY_FILE: writeKey(home, 'venueb.pem', venueb.privateKey),
     },
   )
-  put('VENUEC', venuec && { GAMMA: venuec.gamma, CLOB: venuec.clob, WS: venuec.ws })
+  put(
+    'VENUEC',
+    venuec && { GAMMA: venuec.gamma, CLOB: venuec.clob, WS: venuec.ws, RTDS: venuec.rtds },
+  )
   return env
 }
 

@@ -288,7 +288,9 @@ class RunningEmulator implements Emulator {
     const now = this.clock()
     const to = Math.min(now, this.advanced + SLICE_MS)
     for (const server of this.servers.values()) server.cork()
-    world.advance(to, onEvent)
+    world.advance(to, onEvent, (timeOf) => {
+      for (const [venue, server] of this.servers) server.onStep(timeOf(venue))
+    })
     if (flood !== undefined) {
       this.owed += (flood.perSecond * (to - this.advanced)) / 1000
       const count = Math.floor(this.owed)

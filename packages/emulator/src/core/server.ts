@@ -100,6 +100,10 @@ export class VenueServer {
     this.upstream.onEvent(event)
   }
 
+  onStep(at: number): void {
+    this.upstream.onStep?.(at)
+  }
+
   /** Applies and removes the effects of a fault on whole sockets and on the port. */
   begin(active: ActiveFault): void {
     const { fault } = active

@@ -159,6 +159,8 @@ export interface World {
   /** In order of listing; resolved ones stay. Venue A has rounds alone. */
   propositions(venue: 'venuea'): readonly RoundProposition[]
   propositions(venue: VenueId): readonly Proposition[]
+  /** The price of an asset now, in dollars. */
+  price(asset: Proposition['asset']): number
   /** Hex digits for identifiers, a function of the seed and the name. */
   hex(name: string, digits: number): string
 }
@@ -236,6 +238,8 @@ export interface Upstream {
   accept(request: UpstreamRequest, wire: Wire): Session | UpstreamAnswer
   /** Called for every event of the venue's markets; pushes to its sessions. */
   onEvent(event: WorldEvent): void
+  /** Called after every step of the world with the venue's clock. */
+  onStep?(at: number): void
   /** The instrument keys of a market, for the truth log and for faults of one market. */
   keys(proposition: Proposition): readonly string[]
 }

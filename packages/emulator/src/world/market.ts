@@ -74,6 +74,7 @@ export class Market implements RoundProposition {
   readonly #style: MarketStyle
   readonly #ties: boolean
   readonly #secondMs: number
+  #endPrice = ''
 
   constructor(plan: MarketPlan, seed: string, rates: MarketRates) {
     const { family, venue } = plan
@@ -102,6 +103,11 @@ export class Market implements RoundProposition {
   /** Records the start price; a market that reopens keeps it. */
   start(underlying: Pick<Underlying, 'text'>): void {
     if (this.startPrice === '') this.startPrice = underlying.text(this.asset)
+  }
+
+  /** Records the price at the close, which decides. */
+  end(underlying: Pick<Underlying, 'text'>): void {
+    this.#endPrice = underlying.text(this.asset)
   }
 
   /** Places the first ladder. */
@@ -142,9 +148,9 @@ export class Market implements RoundProposition {
   }
 
   /** Decides the outcome. */
-  determine(underlying: Pick<Underlying, 'text'>): void {
+  determine(): void {
     const strike = this.strike ?? this.startPrice
-    const endPrice = this.#ties ? this.startPrice : underlying.text(this.asset)
+    const endPrice = this.#ties ? this.startPrice : this.#endPrice
     const difference = Number(endPrice) - Number(strike)
     this.outcome = {
       winner: difference > 0 ? 'first' : difference < 0 ? 'second' : this.#style.tieWinner,
@@ -157,7 +163,8 @@ export class Market implements RoundProposition {
     const { random } = this
     const { lot } = this.#style
     this.start(start)
-    this.determine(end)
+    this.end(end)
+    this.determine()
     this.volume = (1 + random.int(MOST_TRADED / lot)) * lot
     this.participants = 1 + random.int(400)
     this.lastTrade =

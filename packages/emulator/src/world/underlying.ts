@@ -9,6 +9,8 @@ export interface Underlying {
   /** Moves every price by one step. */
   step(): void
   price(asset: Asset): number
+  /** As the walk has it, which `price` rounds. */
+  exact(asset: Asset): number
   /** With two decimals, as the venues print reference prices. */
   text(asset: Asset): string
 }
@@ -32,6 +34,7 @@ export function createUnderlying(seed: string, stepSeconds: number): Underlying 
       for (const walk of walks.values()) walk.price *= 1 + sigma * walk.random.normal()
     },
     price: (asset) => Math.round(walks.get(asset)!.price * 100) / 100,
+    exact: (asset) => walks.get(asset)!.price,
     text: (asset) => walks.get(asset)!.price.toFixed(2),
   }
 }

@@ -92,9 +92,21 @@ export class SteppedWorld implements World {
     return toHex(`${this.seed}/${name}`, digits)
   }
 
-  /** Runs every step up to this time and passes its events to `onEvent` in order. */
-  advance(to: number, onEvent: (event: WorldEvent) => void): void {
-    while (this.timeOf(this.steps + 1) <= to) this.doStep(onEvent)
+  price(asset: Proposition['asset']): number {
+    return this.underlying.exact(asset)
+  }
+
+  /** Runs every step up to this time and passes its events to `onEvent` in order, then its end to `onStep`. */
+  advance(
+    to: number,
+    onEvent: (event: WorldEvent) => void,
+    onStep?: (timeOf: (venue: VenueId) => number) => void,
+  ): void {
+    for (let at = this.timeOf(this.steps + 1); at <= to; at = this.timeOf(this.steps + 1)) {
+      this.doStep(onEvent)
+      const time = at
+      onStep?.((venue) => time + (this.skews.get(venue) ?? 0))
+    }
   }
 
   /** Sets the error of the venue's clock in milliseconds. */
@@ -184,11 +196,12 @@ export class SteppedWorld implements World {
     }
     if (phase === 'closed') {
       market.phase = phase
+      market.end(this.underlying)
       tell(market.clear())
     } else if (phase === 'open' && before === 'paused') {
       tell(market.clear())
     } else if (phase === 'determined' && before === 'closed') {
-      market.determine(this.underlying)
+      market.determine()
     }
     market.phase = phase
     if (phase === 'open') market.start(this.underlying)

@@ -43,6 +43,7 @@ export function createTestWorld(venue: VenueId, seed = 'seed'): TestWorld {
   const world: TestWorld = {
     at: START - 600_000,
     now: () => world.at,
+    price: () => 63_123.54,
     propositions: () => propositions,
     hex(name, digits) {
       let text = ''

@@ -14,10 +14,13 @@ import { createGamma, GAMMA } from './gamma.ts'
 import { createMemory } from './memory.ts'
 import { createPriceHistory } from './price-history.ts'
 import { Tags } from './tags.ts'
+import { createRtds } from './rtds.ts'
 import { createBookReader } from './token-book.ts'
 
 /** The path of the market channel. */
 const SOCKET = '/ws/market'
+/** The path of the socket of prices; the venue has it on a host of its own. */
+const RTDS = '/rtds'
 
 const create: CreateUpstream = (world, { speed }) => {
   const conditions = createConditions(world)
@@ -27,6 +30,7 @@ const create: CreateUpstream = (world, { speed }) => {
   const gamma = createGamma({ conditions, memory, tags: new Tags(world) })
   const clob = createClob({ world, conditions, memory, readBooks, history })
   const channel = createChannel({ world, conditions, memory, readBooks })
+  const rtds = createRtds(world, speed)
 
   function answer(request: UpstreamRequest): UpstreamAnswer {
     if (request.path.startsWith(`${GAMMA}/`)) return gamma(request)
@@ -38,8 +42,11 @@ const create: CreateUpstream = (world, { speed }) => {
     venue: 'venuec',
     quotas: QUOTAS,
     answer,
-    accept: (request, wire) =>
-      request.path === SOCKET ? channel.open(wire) : failed(404, { error: 'not found' }, 'default'),
+    accept(request, wire) {
+      if (request.path === SOCKET) return channel.open(wire)
+      if (request.path === RTDS) return rtds.open(wire)
+      return failed(404, { error: 'not found' }, 'default')
+    },
     onEvent(event) {
       if (event.proposition.venue !== 'venuec') return
       memory.note(event)
@@ -47,7 +54,9 @@ const create: CreateUpstream = (world, { speed }) => {
         history.note(event.proposition, event.fill.price, event.at)
       }
       channel.onEvent(event)
+      rtds.onEvent(event)
     },
+    onStep: (at) => rtds.onStep(at),
     keys: (proposition) => conditions.of(proposition).tokens,
   }
 }
@@ -60,6 +69,7 @@ export const EMULATED_VENUE_C = {
     gamma: `${origin}${GAMMA}`,
     clob: `${origin}${CLOB}`,
     ws: `${origin.replace(/^http/, 'ws')}${SOCKET}`,
+    rtds: `${origin.replace(/^http/, 'ws')}${RTDS}`,
   }),
   refusal: (why) => ({ ...REFUSALS[why], cost: 0 }),
   socket: {
