@@ -4,6 +4,7 @@ import {
   ROUTES,
   STREAM_PATH,
   MAX_LIMIT,
+  type AuditJson,
   type CalendarDayJson,
   type CategoryJson,
   type CoverageJson,
@@ -16,6 +17,9 @@ import {
   type ManifestJson,
   type MarketJson,
   type ParityDayJson,
+  type ReferenceAtJson,
+  type ReferencePriceJson,
+  type ReferenceSeriesJson,
   type RootJson,
   type RouteId,
   type StatusJson,
@@ -197,6 +201,44 @@ export class PriorbookClient {
     return this.walk('parity', params, options)
   }
 
+  /** Which reference prices are recorded. */
+  reference(
+    params: RouteParams<'reference'> = {},
+    options: CallOptions = {},
+  ): Promise<Answer<readonly ReferenceSeriesJson[]>> {
+    return this.one('reference', params, options)
+  }
+
+  /** Reference prices of an asset, of one feed or of all, or the last one of every interval. */
+  referencePrices(
+    asset: string,
+    params: RouteParams<'reference_prices'> = {},
+    options: WalkOptions = {},
+  ): Walk<ReferencePriceJson> {
+    const { reference_prices: route } = ROUTES
+    return this.caller.walk(route, async () => assetPath(route, asset), params, options)
+  }
+
+  /** What every feed said of an asset at an instant, with the age of each price. */
+  referenceAsOf(
+    asset: string,
+    params: RouteParams<'reference_asof'>,
+    options: CallOptions = {},
+  ): Promise<Answer<readonly ReferenceAtJson[]>> {
+    const { reference_asof: route } = ROUTES
+    return this.caller.one(route, assetPath(route, asset), params, options)
+  }
+
+  /** A reference price beside its raw message (plan `desk`). */
+  referenceAudit(
+    asset: string,
+    params: RouteParams<'reference_audit'>,
+    options: CallOptions = {},
+  ): Promise<Answer<AuditJson | null>> {
+    const { reference_audit: route } = ROUTES
+    return this.caller.one(route, assetPath(route, asset), params, options)
+  }
+
   /** Signed roots of days, in the order of their signing. */
   proofs(params: RouteParams<'proofs'> = {}, options: WalkOptions = {}): Walk<RootJson> {
     return this.walk('proofs', params, options)
@@ -313,6 +355,10 @@ export class PriorbookClient {
   private walk<Row>(id: RouteId, params: object, options: WalkOptions): Walk<Row> {
     return this.caller.walk(ROUTES[id], async () => ROUTES[id].address, params, options)
   }
+}
+
+function assetPath({ address }: { readonly address: string }, asset: string): string {
+  return address.replace('{asset}', encodeURIComponent(asset.toLowerCase()))
 }
 
 function baseOf(url: string | undefined): string {

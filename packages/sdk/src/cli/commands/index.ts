@@ -10,6 +10,7 @@ import { GAPS } from './gaps.ts'
 import { MARKETS } from './markets.ts'
 import { OVERLAP } from './overlap.ts'
 import { PARITY } from './parity.ts'
+import { REFERENCE } from './reference.ts'
 import { REPLAY } from './replay.ts'
 import { VERIFY } from './verify.ts'
 import { WATCH } from './watch.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   BACKTEST,
   GAPS,
   PARITY,
+  REFERENCE,
   COVERAGE,
   WHOAMI,
   completionCommand(() => COMMANDS),

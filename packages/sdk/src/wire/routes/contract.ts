@@ -16,6 +16,11 @@ import { MANIFEST_SCHEMA } from '../manifest.ts'
 import { LISTED_MARKET_SCHEMA, revisionSchema } from '../market.ts'
 import { PARITY_SCHEMA } from '../parity.ts'
 import { DAY_PROOF_SCHEMA, ROOT_SCHEMA } from '../proof.ts'
+import {
+  REFERENCE_AT_SCHEMA,
+  REFERENCE_PRICE_SCHEMA,
+  REFERENCE_SERIES_SCHEMA,
+} from '../reference.ts'
 import { SAMPLE_SCHEMA, TRADE_SCHEMA } from '../trade-sample.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
 import { listRouteDocs, marketRouteDocs, PARAM_TEXTS, ROUTE_DOCS, type RouteDocs } from './docs.ts'
@@ -142,6 +147,10 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   coverage_days: listOf(CALENDAR_DAY_SCHEMA),
   bulkManifest: MANIFEST_SCHEMA,
   parity: listOf(PARITY_SCHEMA),
+  reference: listOf(REFERENCE_SERIES_SCHEMA),
+  reference_prices: listOf(REFERENCE_PRICE_SCHEMA),
+  reference_asof: listOf(REFERENCE_AT_SCHEMA),
+  reference_audit: orNull(AUDIT_SCHEMA),
   proofs: listOf(ROOT_SCHEMA),
   proof_day: orNull(DAY_PROOF_SCHEMA),
   whoami: WHOAMI_SCHEMA,

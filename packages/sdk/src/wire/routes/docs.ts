@@ -15,6 +15,7 @@ export type RouteDocs = {
 }
 
 const ACROSS = 'Across venues'
+const REFERENCE = 'Reference prices'
 const FORMS_OF_TIME =
   'ISO 8601, in UTC without a zone; a day; or 10 digits (s), 13 digits (ms) or 16 digits (µs).'
 const MARKET_RANGE = {
@@ -62,6 +63,7 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   event_id: 'The venue’s own id of the event.',
   category: 'Only this heading of the venue, in any case of letters.',
   tag: 'Only what has this label of the venue, in any case of letters.',
+  feed: 'A feed of reference prices.',
   status: 'Only markets whose status is this now.',
   market: 'Only this market, by the venue’s own identifier.',
   key: 'Only this instrument or market id, exactly.',
@@ -173,6 +175,36 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
       start_time: `From the day of this time on. ${FORMS_OF_TIME}`,
       end_time: `Up to the day before this time. ${FORMS_OF_TIME}`,
     },
+  },
+  reference: {
+    tag: REFERENCE,
+    summary: 'Which reference prices are recorded',
+    description:
+      'The series of prices that venues publish themselves and settle crypto rounds on: one for each feed and asset, with its first and its newest price.',
+  },
+  reference_prices: {
+    tag: REFERENCE,
+    summary: 'Reference prices of an asset',
+    description:
+      'Every price by (received_time, feed, sequence), of one feed or of all; with `interval` the last one of every bucket that has one. Spans in which a feed was not received are in `meta.gaps`; no price is carried over them.',
+    params: { feed: 'Only this feed.', interval: 'The last price of every interval instead of every price.' },
+  },
+  reference_asof: {
+    tag: REFERENCE,
+    summary: 'The reference price of an asset at an instant',
+    description:
+      'Of every feed the last price received at or before `at`, with its age. Inside a gap `price` is null and `gap` says why: a price that may have changed unseen is never served.',
+    params: {
+      at: `The last price received at or before this time. ${FORMS_OF_TIME}`,
+      feed: 'Only this feed.',
+    },
+  },
+  reference_audit: {
+    tag: REFERENCE,
+    summary: 'The raw message behind a reference price',
+    description:
+      'The message exactly as it was received, and the price that it gives now, compared with the stored one. `raw_expired` where retention removed the message.',
+    params: { id: 'The id of a reference price of this asset.' },
   },
   proofs: {
     tag: 'Proofs',

@@ -1,4 +1,5 @@
 import { DAY_MICROS, MARKET_STATUSES, VENUE_IDS } from '../../domain/index.ts'
+import { REFERENCE_FEEDS } from '../reference.ts'
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import {
   dayParam,
@@ -121,6 +122,9 @@ export const CLOCK_PARAM = { clock: wordParam(['received', 'source'], 'Clock') }
 export const INTERVAL_PARAM = {
   interval: wordParam(Object.keys(INTERVALS) as Interval[], 'Interval'),
 }
+
+/** A feed of reference prices. */
+export const FEED_PARAM = wordParam(REFERENCE_FEEDS, 'ReferenceFeed')
 
 /** A venue, where it is a choice. */
 export const VENUE_PARAM = wordParam(VENUE_IDS, 'VenueId')

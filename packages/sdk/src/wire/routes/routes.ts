@@ -16,6 +16,7 @@ import {
   CLOCK_PARAM,
   DEPTH_PARAM,
   EVENT_SORTS,
+  FEED_PARAM,
   FILE_FORMATS,
   FORMAT_PARAM,
   INCLUDE_PARAM,
@@ -62,6 +63,7 @@ export type Deprecation = {
   readonly link: string
 }
 
+const ASSET = required(textParam(20, 'btc'))
 const ROWS = { formats: ['ndjson', 'csv'] } as const
 const SERVICE = { query: {}, isKeyless: true, hasNoDemo: true } as const
 const { time_format } = STYLE_PARAMS
@@ -283,6 +285,31 @@ export const ROUTES = {
       ...FORMAT_PARAM,
     },
     ...ROWS,
+  },
+  reference: { address: '/v3/reference', query: { venue: VENUE_PARAM, time_format } },
+  reference_prices: {
+    address: '/v3/reference/{asset}',
+    path: { asset: ASSET },
+    query: {
+      feed: FEED_PARAM,
+      ...RANGE_PARAMS,
+      ...INTERVAL_PARAM,
+      ...KNOWN_AT_PARAM,
+      ...ORDERED_PAGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
+  },
+  reference_asof: {
+    address: '/v3/reference/{asset}/asof',
+    path: { asset: ASSET },
+    query: { at: required(timeParam()), feed: FEED_PARAM, ...KNOWN_AT_PARAM, ...STYLE_PARAMS },
+  },
+  reference_audit: {
+    address: '/v3/reference/{asset}/audit',
+    path: { asset: ASSET },
+    query: { id: required(ROW_ID_PARAM), time_format },
   },
   proofs: {
     address: '/v3/proofs',

@@ -1,4 +1,4 @@
-import type { Gap, GapIdentity, VenueId } from '@priorbook/sdk/domain'
+import { parseReferenceKey, type Gap, type GapIdentity, type VenueId } from '@priorbook/sdk/domain'
 import { sharedGapKeys } from '../../rows/index.ts'
 import type { GapQuery, StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext } from '../route.ts'
@@ -50,6 +50,8 @@ export function gapFilter({ store }: ApiContext, plan: PlanFilter): (gap: Gap) =
       return false
     }
     if (sharedGapKeys(venue).includes(key)) return true
+    const reference = parseReferenceKey(key)
+    if (reference !== undefined) return plan.includesAsset(venue, reference.asset)
     const instrument = await store.instrument({ venue, key })
     const state = await store.market(venue, instrument?.instrument.market ?? key)
     return plan.includes(state?.record ?? { venue, marketId: key })

@@ -31,7 +31,12 @@ type PlacedGaps = {
   readonly style: ValueStyle
 }
 
-type MarketName = { readonly venue: VenueId; readonly marketId: string }
+/** What the gaps of a page are of: a market, or a key of a venue; without either all of the venue. */
+type MarketName = {
+  readonly venue: VenueId
+  readonly marketId?: string | undefined
+  readonly key?: string | undefined
+}
 
 /** Writes a page of rows in the requested format. */
 export function answerRows<Row extends object>(
@@ -93,14 +98,15 @@ export function answerList<Row extends object>(
 
 /** How many gaps a page has, and the query of `/v3/gaps` that lists them. */
 export function gapsBeside(
-  { venue, marketId }: MarketName,
+  { venue, marketId, key }: MarketName,
   list: readonly Gap[],
 ): NonNullable<Beside['gaps']> {
   if (list.length === 0) return { count: 0 }
   const starts = list.map(({ start }) => start)
   const query = new URLSearchParams({
     venue,
-    market: marketId,
+    ...(marketId !== undefined && { market: marketId }),
+    ...(key !== undefined && { key }),
     start_time: microsText(Math.min(...starts)),
     end_time: microsText(Math.max(...starts) + 1),
     limit: '1000',

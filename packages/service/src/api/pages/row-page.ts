@@ -39,7 +39,7 @@ type RowPageRequest = PageRequest & {
 }
 
 /** The differences between the routes of trades and of samples. */
-type RowKind<Stream, Columns, Row extends object> = {
+type RowKind<Stream, Columns, Row extends object> = RowSource<Stream, Columns> & {
   readonly type: 'trade' | 'sample'
   readonly dataset: Dataset
   readonly columns: readonly (keyof Row & string)[]
@@ -52,9 +52,6 @@ type RowKind<Stream, Columns, Row extends object> = {
   readonly streams: readonly Stream[]
   /** The metric of samples. */
   readonly metric?: string
-  /** The gaps that concern the streams and may touch a span. */
-  gapsOf(streams: readonly Stream[], span: TimeSpan): Promise<readonly Gap[]>
-  readonly read: ReadRows<Columns>
   toJson(part: RowPart<Columns>, stream: Stream, style: ValueStyle): Row
 }
 
@@ -117,7 +114,8 @@ export async function answerRowPage<
   })
 }
 
-type ReadPage<Columns> = {
+/** A page of rows as it was read. */
+export type ReadPage<Columns> = {
   readonly rows: readonly RowPart<Columns>[]
   readonly hasMore: boolean
   readonly positions: Readonly<Record<string, string | number>>
@@ -128,14 +126,20 @@ type ReadPage<Columns> = {
   readonly receipt: ReceiptCounts | undefined
 }
 
-async function readPage<
-  Stream extends InstrumentRef & Chosen,
-  Columns extends HeadColumns,
-  Row extends object,
->(
+/** Where rows of some streams come from. */
+export type RowSource<Stream, Columns> = {
+  /** The gaps that concern the streams and may touch a span. */
+  gapsOf(streams: readonly Stream[], span: TimeSpan): Promise<readonly Gap[]>
+  readonly read: ReadRows<Columns>
+  /** True where the streams have gaps of their own, whose sequences are those of their rows. */
+  readonly hasOwnGaps?: boolean
+}
+
+/** Reads a page of some streams, merged by received time, with its gaps. */
+export async function readPage<Stream extends InstrumentRef, Columns extends HeadColumns>(
   page: Page,
   streams: readonly Stream[],
-  kind: RowKind<Stream, Columns, Row>,
+  kind: RowSource<Stream, Columns>,
   knownAt: Micros | undefined,
 ): Promise<ReadPage<Columns>> {
   const { order, limit, from: start, end } = page
@@ -160,7 +164,8 @@ async function readPage<
     ...boundsOf(order, passed.received, received),
     positionsOf(gap) {
       // The sequence of a gap is one of observations, except where reading rows of these streams found it.
-      const lane = damage.includes(gap) ? keys.indexOf(gap.key) : -1
+      const isOfRows = kind.hasOwnGaps === true || damage.includes(gap)
+      const lane = isOfRows ? keys.indexOf(gap.key) : -1
       if (lane < 0) return undefined
       return { passed: passed.lanes[lane], reached: lanes[lane]!.position, last: Infinity }
     },

@@ -4,7 +4,6 @@ import {
   PriorbookError,
   type AuditReport,
   type AuditTarget,
-  type VenueId,
 } from '@priorbook/sdk/domain'
 import {
   Problem,
@@ -17,7 +16,14 @@ import {
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { findMarket } from '../markets/find.ts'
-import { defineRoute, type Notice, type Route } from '../route.ts'
+import {
+  defineRoute,
+  type Answer,
+  type ApiContext,
+  type Meta,
+  type Notice,
+  type Route,
+} from '../route.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 
@@ -31,33 +37,44 @@ function auditRoute(address: VenueAddress): Route {
     request.grant.requireFeature('audit')
     const state = await findMarket(context, address, request.path, request.grant)
     const { id } = request.query
-    const target = parseTarget(id, venue)
+    const target = parseTarget(id)
+    if (target.venue !== venue) {
+      throw new Problem('invalid_parameter', `the row is one of ${target.venue}`, { param: 'id' })
+    }
     const { outcomes } = state.record
     const books = await instrumentsOf(context, state.record)
     const keys = [...books.map(({ key }) => key), ...outcomes.map(({ tokenId }) => tokenId)]
     if (!keys.includes(target.key)) throw unknownRow(id, 'It is not a row of this market.')
-    const market = toMarketJson(state, style)
-    if (context.auditor === undefined) {
-      const meta = { market, ...noticeMeta(JOURNAL_ELSEWHERE) }
-      return { kind: 'data', data: null, count: 0, meta }
-    }
-    const report = await context.auditor(target)
-    if (report === undefined) throw unknownRow(id, 'No such row is stored.')
-    return {
-      kind: 'data',
-      data: toAuditJson(id, target, report, style),
-      count: 1,
-      meta: { market, ...noticeMeta(noticeOf(report)) },
-    }
+    return answerAudit(context, id, target, { market: toMarketJson(state, style) }, style)
   })
 }
 
-// A trade is `key/trade`, a sample `key/metric`; tickers may contain a slash themselves.
-function parseTarget(id: string, venue: VenueId): AuditTarget {
-  const row = readRowId(id)
-  if (row.venue !== venue) {
-    throw new Problem('invalid_parameter', `the row is one of ${row.venue}`, { param: 'id' })
+/** Answers with a row beside its raw message; `about` is what the row belongs to. */
+export async function answerAudit(
+  { auditor }: ApiContext,
+  id: string,
+  target: AuditTarget,
+  about: Meta,
+  style: ValueStyle,
+): Promise<Answer> {
+  if (auditor === undefined) {
+    const meta = { ...about, ...noticeMeta(JOURNAL_ELSEWHERE) }
+    return { kind: 'data', data: null, count: 0, meta }
   }
+  const report = await auditor(target)
+  if (report === undefined) throw unknownRow(id, 'No such row is stored.')
+  return {
+    kind: 'data',
+    data: toAuditJson(id, target, report, style),
+    count: 1,
+    meta: { ...about, ...noticeMeta(noticeOf(report)) },
+  }
+}
+
+/** The row that an id names: a trade is `key/trade`, a sample `key/metric`; keys may have a slash themselves. */
+export function parseTarget(id: string): AuditTarget {
+  const row = readRowId(id)
+  const { venue } = row
   const slash = row.key.lastIndexOf('/')
   const word = slash < 0 ? '' : row.key.slice(slash + 1)
   const key = row.key.slice(0, Math.max(0, slash))
@@ -81,9 +98,10 @@ function readRowId(id: string): ReturnType<typeof parseRowId> {
   }
 }
 
-function unknownRow(id: string, hint: string): Problem {
+/** An id that names no row of what the path names. */
+export function unknownRow(id: string, hint: string): Problem {
   const shown = JSON.stringify(id.slice(0, 120))
-  return new Problem('unknown_row', `no row ${shown} of this market`, { param: 'id', hint })
+  return new Problem('unknown_row', `no row ${shown} is stored here`, { param: 'id', hint })
 }
 
 const JOURNAL_ELSEWHERE: Notice = {

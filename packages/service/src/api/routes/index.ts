@@ -20,6 +20,10 @@ import { MARKET_RECORD_ROUTES } from './market-record.ts'
 import { MARKET_SEARCH_ROUTE } from './market-search.ts'
 import { PARITY_ROUTE } from './parity.ts'
 import { PROOF_ROUTES } from './proofs.ts'
+import { REFERENCE_AS_OF_ROUTE } from './reference-as-of.ts'
+import { REFERENCE_AUDIT_ROUTE } from './reference-audit.ts'
+import { REFERENCE_LIST_ROUTE } from './reference-list.ts'
+import { REFERENCE_PRICES_ROUTE } from './reference-prices.ts'
 import { REVISION_ROUTES } from './revisions.ts'
 import { snapshotsRoute } from './snapshots.ts'
 import { statusRoute } from './status.ts'
@@ -42,6 +46,10 @@ export const CATALOGUE_ROUTES: readonly Route[] = [
   COVERAGE_ROUTE,
   COVERAGE_DAYS_ROUTE,
   PARITY_ROUTE,
+  REFERENCE_LIST_ROUTE,
+  REFERENCE_PRICES_ROUTE,
+  REFERENCE_AS_OF_ROUTE,
+  REFERENCE_AUDIT_ROUTE,
   ...EXECUTION_ROUTES,
   ...AUDIT_ROUTES,
 ]
