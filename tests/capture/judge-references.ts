@@ -30,7 +30,12 @@ export async function judgeReferences(
   let count = 0
   for (const [key, told] of gatherPrices(entries)) {
     const ref = { venue: 'venuec', key } as const
-    const { rows } = await store.samples({ ...ref, metric: 'price', order: 'asc', limit: 1_000_000 })
+    const { rows } = await store.samples({
+      ...ref,
+      metric: 'price',
+      order: 'asc',
+      limit: 1_000_000,
+    })
     const stored = Array.from({ length: rows.count }, (_, row) => {
       return BigInt(rows.value[row]!) * 10n ** 10n + BigInt(rows.fine[row]!)
     })
@@ -73,7 +78,5 @@ function toUnits(text: string): bigint {
 }
 
 function isInGap(gaps: readonly Gap[], at: number): boolean {
-  return gaps.some(
-    ({ start, end = Infinity }) => start - TOLERANCE <= at && at <= end + TOLERANCE,
-  )
+  return gaps.some(({ start, end = Infinity }) => start - TOLERANCE <= at && at <= end + TOLERANCE)
 }

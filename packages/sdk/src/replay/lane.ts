@@ -1,9 +1,4 @@
-import {
-  FLAGS,
-  type Micros,
-  type PriceTicks,
-  type SizeUnits,
-} from '../domain/index.ts'
+import { FLAGS, type Micros, type PriceTicks, type SizeUnits } from '../domain/index.ts'
 import {
   ABSENT,
   applyRows,

@@ -80,12 +80,19 @@ describe('a value of up to 18 decimals', () => {
     fc.assert(
       fc.property(fc.array(digits, { minLength: 1 }), (all) => {
         const texts = all.map(
-          ([isNegative, whole, part, last]) => `${isNegative ? '-' : ''}${whole}.${part.join('')}${last}`,
+          ([isNegative, whole, part, last]) =>
+            `${isNegative ? '-' : ''}${whole}.${part.join('')}${last}`,
         )
         const rows = new SampleColumns()
         for (const text of texts) {
           const { value, fine } = parseSampleValue(text)
-          const numbers = { source: ABSENT, venueSeq: ABSENT, channel: ABSENT, journal: 1, flags: 0 }
+          const numbers = {
+            source: ABSENT,
+            venueSeq: ABSENT,
+            channel: ABSENT,
+            journal: 1,
+            flags: 0,
+          }
           rows.push({ received: 1_785_931_200_000_000, ...numbers }, value, fine)
         }
         const { bytes } = encodeSamples(rows, 0, rows.count, identity, platform)
@@ -105,7 +112,8 @@ describe('a value of up to 18 decimals', () => {
       const { value, fine } = parseSampleValue(text)
       const numbers = { source: ABSENT, venueSeq: ABSENT, channel: ABSENT, journal: 1, flags: 0 }
       rows.push({ received: 1, ...numbers }, value, fine)
-      return openChunk(encodeSamples(rows, 0, 1, identity, platform).bytes, platform).sections.length
+      return openChunk(encodeSamples(rows, 0, 1, identity, platform).bytes, platform).sections
+        .length
     }
     expect(columnsFor('79697.73000000')).toBe(10)
     expect(columnsFor('79697.575317474428059648')).toBe(11)

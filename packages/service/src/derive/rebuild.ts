@@ -1,7 +1,13 @@
 import { areSameRevisions } from './compare-records.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { PriorbookError, REFERENCE_MARKET, VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  REFERENCE_MARKET,
+  VENUE_IDS,
+  type MarketRecord,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { chunkHash, openChunk } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { journalStats, type JournalDamage } from '@priorbook/sdk/journal'

@@ -13,7 +13,9 @@ function connect(speed = 1) {
   const subscribe = (...subscriptions: object[]): void =>
     session.onText(JSON.stringify({ action: 'subscribe', subscriptions }))
   const heard = (): Record<string, unknown>[] =>
-    wire.sent.flatMap(({ text }) => (text.startsWith('{') ? [JSON.parse(text) as Record<string, unknown>] : []))
+    wire.sent.flatMap(({ text }) =>
+      text.startsWith('{') ? [JSON.parse(text) as Record<string, unknown>] : [],
+    )
   return { world, rtds, wire, session, subscribe, heard }
 }
 

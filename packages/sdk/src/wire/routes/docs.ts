@@ -187,7 +187,10 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     summary: 'Reference prices of an asset',
     description:
       'Every price by (received_time, feed, sequence), of one feed or of all; with `interval` the last one of every bucket that has one. Spans in which a feed was not received are in `meta.gaps`; no price is carried over them.',
-    params: { feed: 'Only this feed.', interval: 'The last price of every interval instead of every price.' },
+    params: {
+      feed: 'Only this feed.',
+      interval: 'The last price of every interval instead of every price.',
+    },
   },
   reference_asof: {
     tag: REFERENCE,

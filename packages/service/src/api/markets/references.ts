@@ -55,14 +55,18 @@ export async function findReferences(
   const own = all.filter((one) => one.asset === asset)
   if (own.length === 0) {
     const allowed = [...new Set(all.map((one) => one.asset.toLowerCase()))].sort()
-    throw new Problem('unknown_asset', `no reference prices of ${JSON.stringify(name)} are recorded`, {
-      param: 'asset',
-      allowed,
-      hint:
-        allowed.length === 0
-          ? 'No reference prices are recorded yet.'
-          : `Recorded: ${allowed.join(', ')}.`,
-    })
+    throw new Problem(
+      'unknown_asset',
+      `no reference prices of ${JSON.stringify(name)} are recorded`,
+      {
+        param: 'asset',
+        allowed,
+        hint:
+          allowed.length === 0
+            ? 'No reference prices are recorded yet.'
+            : `Recorded: ${allowed.join(', ')}.`,
+      },
+    )
   }
   const [first, ...rest] = own.filter((one) => feed === undefined || one.feed === feed)
   if (first === undefined) {

@@ -135,7 +135,10 @@ export class SampleRows extends HeadRows {
   }
 
   same(rows: SampleColumns, row: number, ordinal: number): boolean {
-    return this.sameHead(rows, row, ordinal - 1) && printSampleValue(rows, row) === this.value[ordinal - 1]
+    return (
+      this.sameHead(rows, row, ordinal - 1) &&
+      printSampleValue(rows, row) === this.value[ordinal - 1]
+    )
   }
 }
 

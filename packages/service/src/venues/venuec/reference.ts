@@ -9,7 +9,14 @@ import {
 } from '@priorbook/sdk/domain'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { Arrival, Normalized } from '../capture/contract.ts'
-import { decimalOf, isObject, readObject, show, wrong, type NativeObject } from '../capture/fields.ts'
+import {
+  decimalOf,
+  isObject,
+  readObject,
+  show,
+  wrong,
+  type NativeObject,
+} from '../capture/fields.ts'
 import { readMillis } from './fields.ts'
 
 /** A topic of the venue's price socket. */

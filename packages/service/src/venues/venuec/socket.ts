@@ -1,5 +1,10 @@
 import type { Clock } from '../../lib/clock.ts'
-import { MAX_BOOK_SLOT, type CaptureLog, type CaptureSink, type Reading } from '../capture/contract.ts'
+import {
+  MAX_BOOK_SLOT,
+  type CaptureLog,
+  type CaptureSink,
+  type Reading,
+} from '../capture/contract.ts'
 import { createLink, type Link } from '../capture/link.ts'
 import { tryParseMessageJson } from '../../lib/message-json.ts'
 import { SocketPool, type PooledSocket } from '../capture/socket-pool.ts'
