@@ -10,6 +10,8 @@ export type {
   LiveMessage,
   LiveOptions,
   LiveSubscription,
+  MarketSubscription,
+  ReferenceSubscription,
 } from './live.ts'
 export type { MarketRef } from './caller.ts'
 export { MarketClient } from './market.ts'

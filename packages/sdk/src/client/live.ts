@@ -11,12 +11,22 @@ import {
   type StreamSocket,
 } from './socket.ts'
 
+/** Which markets to follow and how their rows are written, or which reference prices. */
+export type LiveSubscription = MarketSubscription | ReferenceSubscription
+
 /** Which markets to follow and how their rows are written. */
-export type LiveSubscription = MarketSelector &
+export type MarketSubscription = MarketSelector &
   StreamStyle & {
     /** Max one row per instrument in this many milliseconds; every row without. */
     readonly conflate_ms?: number
   }
+
+/** Which reference prices to follow: of an asset, of one feed or of all. */
+export type ReferenceSubscription = Pick<StreamStyle, 'number_format' | 'time_format'> & {
+  /** The asset, such as BTC. */
+  readonly reference: string
+  readonly feed?: string
+}
 
 /** Options of a live stream. */
 export type LiveOptions = SocketOptions & {
@@ -126,21 +136,15 @@ async function* follow(
   const ids = new Set<string>()
   for (const [index, subscription] of subscriptions.entries()) {
     const id = `live-${index + 1}`
-    const { venue, market_id: marketId } = subscription
-    const resume = sequences.resumeOf(venue, marketId)
     ids.add(id)
-    socket.send({
-      op: 'subscribe',
-      id,
-      ...subscription,
-      ...(resume === undefined ? {} : { resume }),
-    })
+    socket.send({ id, ...toRequest(subscription, sequences) })
   }
   for await (const message of socket) {
     switch (message.type) {
       case 'snapshot':
       case 'update':
-      case 'trade': {
+      case 'trade':
+      case 'reference': {
         const seen = sequences.see(message)
         if (seen === 'old') continue
         if (seen === 'next') break
@@ -174,6 +178,23 @@ async function* follow(
   return undefined
 }
 
+type Request = Parameters<StreamSocket['send']>[0]
+type Unnamed<Of> = Of extends unknown ? Omit<Of, 'id'> : never
+
+function toRequest(
+  subscription: LiveSubscription,
+  sequences: Sequences,
+): Unnamed<Extract<Request, { readonly op: 'subscribe' | 'subscribe_reference' }>> {
+  if ('reference' in subscription) {
+    const { reference: asset, ...style } = subscription
+    const resume = sequences.referencesOf(asset)
+    return { op: 'subscribe_reference', asset, ...style, ...(resume && { resume }) }
+  }
+  const { venue, market_id: marketId } = subscription
+  const resume = sequences.resumeOf(venue, marketId)
+  return { op: 'subscribe', ...subscription, ...(resume && { resume }) }
+}
+
 function isCrowded(error: unknown): boolean {
   return error instanceof PriorbookStreamError && error.errorCode === 'too_many_connections'
 }
@@ -188,20 +209,25 @@ export type HoleMessage = {
   readonly venue: VenueId
   readonly market_id: string
   readonly key: string
-  readonly kind: 'book' | 'trade'
+  readonly kind: RowKind
   /** The last row that arrived before; 0: none. */
   readonly after_sequence: number
   /** The row that revealed the hole. */
   readonly sequence: number
 }
 
-type RowMessage = Extract<StreamMessage, { readonly type: 'snapshot' | 'update' | 'trade' }>
+type RowMessage = Extract<
+  StreamMessage,
+  { readonly type: 'snapshot' | 'update' | 'trade' | 'reference' }
+>
+
+type RowKind = 'book' | 'trade' | 'reference'
 
 type Place = {
   readonly venue: VenueId
   readonly marketId: string
   readonly key: string
-  readonly kind: 'book' | 'trade'
+  readonly kind: RowKind
   readonly sequence: number
   /** When its market closed, on the monotonic clock; undefined while it trades. */
   closedMs: number | undefined
@@ -221,8 +247,10 @@ class Sequences {
 
   /** Checks a row: `old` was received before; a row that is not consecutive has a hole before it. */
   see(message: RowMessage): 'next' | 'old' | HoleMessage {
-    const kind = message.type === 'trade' ? 'trade' : 'book'
-    const { venue, market_id: marketId } = message.row
+    const kind = kindOf(message)
+    const { venue } = message.row
+    // Reference prices belong to an asset, not to a market.
+    const marketId = 'market_id' in message.row ? message.row.market_id : message.row.asset
     const { key, sequence } = message
     const name = nameOf(venue, key, kind)
     const before = this.places.get(name)
@@ -250,12 +278,22 @@ class Sequences {
     }
   }
 
+  /** The last reference prices of an asset, by key. */
+  referencesOf(asset: string): Record<string, number> | undefined {
+    const own = [...this.places.values()].filter(
+      ({ kind, marketId }) => kind === 'reference' && marketId === asset.toUpperCase(),
+    )
+    if (own.length === 0) return undefined
+    return Object.fromEntries(own.map(({ key, sequence }) => [key, sequence]))
+  }
+
   /** The positions to resume from, as many as a request holds: what trades first, and of it the newest. */
   resumeOf(venue: VenueId, marketId: string | undefined): Record<string, number> | undefined {
     const resume: Record<string, number> = {}
     let chars = 0
     const since = performance.now() - CLOSED_RESUME_MS
     const own = [...this.places.values()]
+      .filter(({ kind }) => kind !== 'reference')
       .filter((place) => place.venue === venue && (marketId ?? place.marketId) === place.marketId)
       .reverse()
     const trading = own.filter(({ closedMs }) => closedMs === undefined)
@@ -270,6 +308,10 @@ class Sequences {
   }
 }
 
+function kindOf({ type }: RowMessage): RowKind {
+  return type === 'trade' || type === 'reference' ? type : 'book'
+}
+
 /** True when a message follows the last row that arrived; `last` is absent where none did. */
 function follows(message: RowMessage, last: number | undefined): boolean {
   const { previous_sequence: previous, sequence } = message
@@ -280,10 +322,11 @@ function follows(message: RowMessage, last: number | undefined): boolean {
       // A change needs the book that it changes; a whole book needs none, but may be the first of many.
       return last === undefined ? !('changes' in message.row) : (previous ?? Infinity) <= last
     case 'trade':
+    case 'reference':
       return last === undefined || sequence === last + 1 || (previous !== null && previous <= last)
   }
 }
 
-function nameOf(venue: VenueId, key: string, kind: 'book' | 'trade'): string {
+function nameOf(venue: VenueId, key: string, kind: RowKind): string {
   return `${venue} ${key} ${kind}`
 }

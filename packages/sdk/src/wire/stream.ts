@@ -16,6 +16,7 @@ import {
 } from './json-schema.ts'
 import { MARKET_SCHEMA } from './market.ts'
 import { PROBLEMS, STREAM_ERRORS } from './problems.ts'
+import { REFERENCE_FEED, REFERENCE_PRICE_SCHEMA } from './reference.ts'
 import { TRADE_SCHEMA } from './trade-sample.ts'
 
 /** Where the socket is, and the subprotocol under which a browser may send its key. */
@@ -157,6 +158,19 @@ export const STREAM_REQUEST_SCHEMAS = {
     },
     [...SELECTOR_OPTIONAL, ...STYLE_OPTIONAL, 'conflate_ms', 'resume'],
   ),
+  subscribe_reference: request(
+    'subscribe_reference',
+    'Follows the reference prices of an asset, of one feed or of all.',
+    {
+      id: ID,
+      asset: described(NAME, 'The asset, such as btc.'),
+      feed: described(REFERENCE_FEED, 'Only this feed.'),
+      number_format: oneOf(['number', 'string']),
+      time_format: oneOf(['iso', 'epoch_us']),
+      resume: described(RESUME, 'The last sequence that the client has, by key.'),
+    },
+    ['feed', 'number_format', 'time_format', 'resume'],
+  ),
   unsubscribe: request('unsubscribe', 'Ends a subscription.', { id: ID }),
   replay: request(
     'replay',
@@ -227,6 +241,7 @@ export const STREAM_MESSAGE_SCHEMAS = {
   trade: message('trade', 'An execution print.', { ...ROW, row: TRADE_SCHEMA, replay: REPLAY }, [
     'replay',
   ]),
+  reference: message('reference', 'A reference price.', { ...ROW, row: REFERENCE_PRICE_SCHEMA }),
   market: message(
     'market',
     'A market record as it is known now.',

@@ -470,6 +470,8 @@ export type Changes = {
   /** Instruments with new observations, and with new trades, each once. */
   readonly books: readonly Instrument[]
   readonly trades: readonly Instrument[]
+  /** Series with new reference prices; absent where there are none. */
+  readonly references?: readonly Instrument[]
   /** Markets with new revisions. */
   readonly markets: readonly MarketRef[]
   /** Gaps that opened or closed, as they are now. */

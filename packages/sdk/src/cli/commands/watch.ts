@@ -1,4 +1,4 @@
-import type { LiveMessage, LiveSubscription } from '../../client/index.ts'
+import type { LiveMessage, MarketSubscription } from '../../client/index.ts'
 import { printLines, toPlainLines, wholeOption, type CommandIo } from '../../command-line/index.ts'
 import { defineCommand, printJson, type CliContext } from '../command.ts'
 import { parseMarket } from '../options.ts'
@@ -33,7 +33,7 @@ export const WATCH = defineCommand({
     const { count: most = Infinity, depth = 10 } = options
     const isDrawn = io.isTty && !isJson
     const conflate = options.conflate ?? (isDrawn ? 50 : undefined)
-    const subscription: LiveSubscription = {
+    const subscription: MarketSubscription = {
       ...name,
       mode: 'changes',
       number_format: 'string',
@@ -53,7 +53,7 @@ const LAST_ROWS_MS = 500
 
 async function print(
   context: CliContext,
-  subscription: LiveSubscription,
+  subscription: MarketSubscription,
   state: WatchState,
   most: number,
 ): Promise<void> {
@@ -118,7 +118,7 @@ const FRAME_MS = 66
 
 async function draw(
   context: CliContext,
-  subscription: LiveSubscription,
+  subscription: MarketSubscription,
   state: WatchState,
   depth: number,
   most: number,

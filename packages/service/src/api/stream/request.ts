@@ -1,4 +1,5 @@
 import {
+  FEED_PARAM,
   Problem,
   STREAM_ERRORS,
   type MarketSelector,
@@ -25,6 +26,7 @@ const MAX_CONFLATE_MS = 60_000
 export const STREAM_OPS = [
   'auth',
   'subscribe',
+  'subscribe_reference',
   'unsubscribe',
   'replay',
   'pause',
@@ -105,6 +107,38 @@ export function parseSubscribe(request: RawRequest): SubscribeRequest {
     style: readStyle(request),
     conflateMs: readConflation(request['conflate_ms']),
     resume: readResume(request['resume']),
+  }
+}
+
+/** A validated `subscribe_reference` message; series are not looked up yet. */
+export type ReferenceRequest = {
+  readonly id: string
+  readonly asset: string
+  readonly feed: string | undefined
+  readonly style: ValueStyle
+  readonly resume: ReadonlyMap<string, number>
+}
+
+const REFERENCE_PARAMS = [
+  'op',
+  'id',
+  'asset',
+  'feed',
+  'number_format',
+  'time_format',
+  'resume',
+] as const
+
+/** Validates a `subscribe_reference` message; throws `Problem`. */
+export function parseReference(request: RawRequest): ReferenceRequest {
+  refuseUnknownMembers(request, REFERENCE_PARAMS)
+  const { feed } = request
+  return {
+    id: readId(request),
+    asset: readText(request['asset'], 'asset', 20),
+    feed: feed === undefined ? undefined : FEED_PARAM.parse(readText(feed, 'feed', 32), 'feed'),
+    style: readStyle(request),
+    resume: readResume(request['resume']).books,
   }
 }
 

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
 import { Problem, STREAM_KEY_PROTOCOL, STREAM_PATH, STREAM_PROTOCOL } from '@priorbook/sdk/wire'
 import { WebSocketServer } from 'ws'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../../lib/clock.ts'
 import type { StreamPulse } from '../../lib/pulse.ts'
 import { Hub } from '../../live/hub.ts'
+import { ReferenceHub } from '../../live/reference-hub.ts'
 import type { SubscriberLimits } from '../../live/subscriber.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
@@ -67,7 +69,7 @@ export class StreamServer {
     handleProtocols: (names) => (names.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
   })
   /** The demo may read the same store, and then shares its hub. */
-  private readonly hubs = new Map<StoreReader, Hub>()
+  private readonly hubs = new Map<StoreReader, StoreHubs>()
   private readonly sessions = new Set<StreamSession>()
   private readonly timer: Timer
   private readonly idPrefix = randomBytes(4).toString('hex')
@@ -94,9 +96,9 @@ export class StreamServer {
   pulse(): StreamPulse {
     let subscriptions = 0
     let instruments = 0
-    for (const { counts } of this.hubs.values()) {
-      subscriptions += counts.subscriptions
-      instruments += counts.instruments
+    for (const { hub, references } of this.hubs.values()) {
+      subscriptions += hub.counts.subscriptions + references.counts.subscriptions
+      instruments += hub.counts.instruments + references.counts.instruments
     }
     const messagesPerSecond = Math.round(this.rate.perSecond * 10) / 10
     const held = [...this.sessions].filter(({ subscriber }) => subscriber.lags).length
@@ -107,7 +109,10 @@ export class StreamServer {
   async close(deadlineMs: number): Promise<void> {
     this.isClosing = true
     this.timer.cancel()
-    for (const hub of this.hubs.values()) await hub.close()
+    for (const { hub, references } of this.hubs.values()) {
+      await hub.close()
+      await references.close()
+    }
     for (const session of this.sessions) session.close('shutting_down')
     if (this.sessions.size > 0) {
       await new Promise<void>((resolve) => {
@@ -198,12 +203,12 @@ export class StreamServer {
   private servicesOf(context: ApiContext): SessionServices {
     const { access, log, timing, limits = {} } = this.options
     const { clock, hubs } = this
-    let hub = hubs.get(context.store)
-    if (hub === undefined) {
-      hub = createHub(context, log, clock)
-      hubs.set(context.store, hub)
+    let own = hubs.get(context.store)
+    if (own === undefined) {
+      own = createHubs(context, log, clock)
+      hubs.set(context.store, own)
     }
-    return { hub, context, access, log, clock, timing: { ...STREAM_TIMING, ...timing }, limits }
+    return { ...own, context, access, log, clock, timing: { ...STREAM_TIMING, ...timing }, limits }
   }
 
   private pulseSessions(): void {
@@ -217,19 +222,27 @@ export class StreamServer {
   }
 }
 
-function createHub(context: ApiContext, log: RequestLog | undefined, clock: Clock): Hub {
-  return new Hub({
-    store: context.store,
+/** The hubs of one store. */
+type StoreHubs = Pick<SessionServices, 'hub' | 'references'>
+
+function createHubs(context: ApiContext, log: RequestLog | undefined, clock: Clock): StoreHubs {
+  const { store } = context
+  const onError = (error: unknown): void => {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    log?.error({ error: redactKeys(text) }, 'live rows failed')
+  }
+  const venues = VENUE_IDS.filter((venue) => VENUES[venue].references.length > 0)
+  const references = new ReferenceHub({ store, venues, clock, onError })
+  const hub = new Hub({
+    store,
     now: context.now,
     clock,
+    onError,
     contextOf({ venue, market, key }, record) {
       return record === undefined ? { venue, key, marketId: market } : instrumentOf(record, key)
     },
-    onError(error) {
-      const text = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      log?.error({ error: redactKeys(text) }, 'live rows failed')
-    },
   })
+  return { hub, references }
 }
 
 // Browsers cannot set headers, so the key may come as a second subprotocol.

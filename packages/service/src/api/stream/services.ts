@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { Hub } from '../../live/hub.ts'
+import type { ReferenceHub } from '../../live/reference-hub.ts'
 import type { SubscriberLimits } from '../../live/subscriber.ts'
 import type { Access } from '../auth/access.ts'
 import type { RequestLog } from '../http/log.ts'
@@ -8,6 +9,7 @@ import type { ApiContext } from '../route.ts'
 /** What all sessions of one store share. */
 export type SessionServices = {
   readonly hub: Hub
+  readonly references: ReferenceHub
   readonly context: ApiContext
   readonly access: Access
   readonly log: RequestLog | undefined

@@ -8,9 +8,11 @@ import { readText, refuseUnknownMembers } from '../members.ts'
 import { admitKey, SessionAuth } from './auth.ts'
 import { ClientOutput, SocketSink } from './client-output.ts'
 import { Heartbeat } from './heartbeat.ts'
+import { ReferenceSubscriptions } from './reference-subscriptions.ts'
 import { Replays } from './replays.ts'
 import {
   MAX_MESSAGE,
+  parseReference,
   parseRequest,
   parseSubscribe,
   readId,
@@ -41,6 +43,7 @@ export class StreamSession {
   private readonly auth: SessionAuth
   private readonly heartbeat: Heartbeat
   private readonly subscriptions: Subscriptions
+  private readonly references: ReferenceSubscriptions
   private readonly replays: Replays
   private readonly rateLimit = new TokenBucket(MESSAGE_RATE, MESSAGE_BURST)
   private readonly requests = new SerialQueue()
@@ -68,6 +71,7 @@ export class StreamSession {
     this.output = new ClientOutput(id, this.subscriber, raw, log)
     this.auth = new SessionAuth(access, context, address)
     this.subscriptions = new Subscriptions(services, this.output)
+    this.references = new ReferenceSubscriptions(services, this.output)
     this.replays = new Replays(services, this.output)
     const actions = {
       sendHeartbeat: () => this.sendHeartbeat(),
@@ -155,6 +159,7 @@ export class StreamSession {
     if (this.isGone) return
     this.subscriber.flush()
     this.subscriptions.close()
+    this.references.close()
     this.replays.close()
     this.socket.close(STREAM_CLOSE_CODES[reason], reason)
     this.services.clock.setTimeout(() => this.terminate(), CLOSE_MS).unref()
@@ -221,10 +226,18 @@ export class StreamSession {
         await this.subscriptions.subscribe(subscribe, grant)
         break
       }
-      case 'unsubscribe':
-        refuseUnknownMembers(request, ['op', 'id'])
-        this.subscriptions.unsubscribe(readId(request))
+      case 'subscribe_reference': {
+        const subscribe = parseReference(request)
+        this.requireNewId(subscribe.id)
+        await this.references.subscribe(subscribe, grant)
         break
+      }
+      case 'unsubscribe': {
+        refuseUnknownMembers(request, ['op', 'id'])
+        const id = readId(request)
+        if (!this.references.unsubscribe(id)) this.subscriptions.unsubscribe(id)
+        break
+      }
       case 'replay':
         this.requireNewId(readId(request))
         await this.replays.start(request, grant)
@@ -246,7 +259,8 @@ export class StreamSession {
   }
 
   private requireNewId(id: string): void {
-    if (this.subscriptions.has(id) || this.replays.has(id)) throw new StreamProblem('duplicate_id')
+    const all = [this.subscriptions, this.references, this.replays]
+    if (all.some((one) => one.has(id))) throw new StreamProblem('duplicate_id')
   }
 
   private sendHeartbeat(): void {
@@ -273,6 +287,7 @@ export class StreamSession {
     if (this.isGone) return
     this.isGone = true
     this.subscriptions.close()
+    this.references.close()
     this.replays.close()
     this.subscriber.close()
     const { hub, log } = this.services

@@ -1,4 +1,4 @@
-import type { Gap, Instrument } from '@priorbook/sdk/domain'
+import { REFERENCE_MARKET, type Gap, type Instrument } from '@priorbook/sdk/domain'
 import type { ChunkKind } from '@priorbook/sdk/tape'
 import type { Changes, Follower, MarketRef } from '../store.ts'
 import type { Database } from './database.ts'
@@ -16,6 +16,7 @@ export class LogFollower implements LogListener, Follower {
   private readonly read: <T>(work: () => T) => Promise<T>
   private readonly books = new Set<number>()
   private readonly trades = new Set<number>()
+  private readonly samples = new Set<number>()
   private readonly gaps = new Map<string, GapPlace>()
   private readonly markets = new Map<string, MarketRef>()
   private why: Changes['missed']
@@ -40,6 +41,7 @@ export class LogFollower implements LogListener, Follower {
   row(kind: ChunkKind, stream: number): void {
     if (kind === 'book') this.books.add(stream)
     else if (kind === 'trade') this.trades.add(stream)
+    else this.samples.add(stream)
   }
 
   gap(place: GapPlace): void {
@@ -58,29 +60,37 @@ export class LogFollower implements LogListener, Follower {
   }
 
   private get isEmpty(): boolean {
-    const { books, trades, gaps, markets, why } = this
+    const { books, trades, samples, gaps, markets, why } = this
     return (
       why === undefined &&
       books.size === 0 &&
       trades.size === 0 &&
+      samples.size === 0 &&
       gaps.size === 0 &&
       markets.size === 0
     )
   }
 
-  private drain(): Changes {
+  private drain(): Changes | undefined {
     const gaps: Gap[] = []
     for (const place of this.gaps.values()) gaps.push(...findGaps(this.database, place))
+    const references = this.toInstruments(this.samples).filter(
+      ({ market }) => market === REFERENCE_MARKET,
+    )
     const changes: Changes = {
       books: this.toInstruments(this.books),
       trades: this.toInstruments(this.trades),
       markets: [...this.markets.values()],
       gaps,
+      ...(references.length > 0 && { references }),
       ...(this.why === undefined ? {} : { missed: this.why }),
     }
+    // Nobody follows samples of markets.
+    this.samples.clear()
+    const hasNews = !this.isEmpty || references.length > 0
     this.forget()
     this.why = undefined
-    return changes
+    return hasNews ? changes : undefined
   }
 
   private toInstruments(streams: ReadonlySet<number>): Instrument[] {
@@ -101,6 +111,7 @@ export class LogFollower implements LogListener, Follower {
   private forget(): void {
     this.books.clear()
     this.trades.clear()
+    this.samples.clear()
     this.gaps.clear()
     this.markets.clear()
   }
