@@ -1,54 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { main } from '../../packages/sdk/src/cli/main.ts'
-import { createClient, type PriorbookClient } from '../../packages/sdk/src/client/index.ts'
-import { openAccess } from '../../packages/service/src/api/auth/access.ts'
-import { createApiServer } from '../../packages/service/src/api/server.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { callServer } from '../../packages/service/src/commands/call.testing.ts'
-import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
-import {
-  record,
-  START_MS,
-  type Script,
-} from '../../packages/service/src/recorder/scripted.testing.ts'
-import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
-
-const CHAINLINK = { slot: 248, topic: 'crypto_prices_chainlink' }
-const EXCHANGE = { slot: 249, topic: 'crypto_prices' }
-const EXACT = '79697.575317474428059648'
-
-/** Says one price of each feed a second, and loses one socket from 20 s to 30 s. */
-function play(script: Script): void {
-  for (const { slot } of [CHAINLINK, EXCHANGE]) {
-    script.note({ note: 'connected', slot, url: 'ws://rtds' })
-  }
-  for (let second = 0; second < 60; second++) {
-    const timestamp = START_MS + second * 1000 - 700
-    if (second === 20) {
-      const { slot } = CHAINLINK
-      script.note({ note: 'loss', reason: 'disconnected', why: 'closed with code 1006', slot })
-      script.note({ note: 'connected', slot, url: 'ws://rtds' })
-    }
-    if (second < 20 || second >= 30) {
-      const full = second === 7 ? EXACT.replace('.', '') : undefined
-      const value = second === 7 ? 79_697.575_317_474_43 : 64_000 + second
-      const payload = { symbol: 'btc/usd', timestamp, value, full_accuracy_value: full }
-      script.frame(CHAINLINK.slot, { topic: CHAINLINK.topic, type: 'update', payload })
-    }
-    const payload = { symbol: 'btcusdt', timestamp, value: 64_000.5 + second }
-    script.frame(EXCHANGE.slot, { topic: EXCHANGE.topic, type: 'update', payload })
-    if (second === 40) {
-      const ether = { symbol: 'ethusdt', timestamp, value: 3400.25 }
-      script.frame(EXCHANGE.slot, { topic: EXCHANGE.topic, type: 'update', payload: ether })
-    }
-    script.wait(1000)
-  }
-}
-
-const at = (second: number): string => new Date(START_MS + second * 1000).toISOString()
+import { record, START_MS } from '../../packages/service/src/recorder/scripted.testing.ts'
+import { at, EXACT, playPrices, servePrices } from './reference-prices.ts'
 
 describe('recorded reference prices', () => {
   let data: DataFolder
@@ -56,12 +13,12 @@ describe('recorded reference prices', () => {
   beforeAll(async () => {
     const path = mkdtempSync(join(tmpdir(), 'priorbook-reference-'))
     data = toDataFolder(join(path, 'data'))
-    await record(data, 'venuec', play)
+    await record(data, 'venuec', playPrices)
     return () => rmSync(path, { recursive: true, force: true })
   })
 
   it('are listed by feed and asset', async () => {
-    const { client } = await serve(data)
+    const { client } = await servePrices(data)
     const { data: series } = await client.reference()
     expect(series).toMatchObject([
       { feed: 'chainlink', asset: 'BTC', venue: 'venuec', unit: 'USD', prices: 50 },
@@ -78,7 +35,7 @@ describe('recorded reference prices', () => {
   })
 
   it('are served with both clocks and every digit, in pages of any size and order', async () => {
-    const { client } = await serve(data)
+    const { client } = await servePrices(data)
     const params = { feed: 'chainlink', number_format: 'string', end_time: at(100) } as const
     const rows = await client.referencePrices('btc', params).toArray()
     expect(rows).toHaveLength(50)
@@ -104,7 +61,7 @@ describe('recorded reference prices', () => {
   })
 
   it('have their gaps on the pages, each once', async () => {
-    const { client } = await serve(data)
+    const { client } = await servePrices(data)
     for (const order of ['asc', 'desc'] as const) {
       const gaps: string[] = []
       const walk = client.referencePrices('BTC', { limit: 11, order, end_time: at(100) })
@@ -125,7 +82,7 @@ describe('recorded reference prices', () => {
   })
 
   it('are sampled by interval, without a price carried over a gap', async () => {
-    const { client } = await serve(data)
+    const { client } = await servePrices(data)
     for (const order of ['asc', 'desc'] as const) {
       const params = { feed: 'chainlink', interval: '5s', limit: 3, order } as const
       const rows = await client.referencePrices('BTC', { ...params, end_time: at(100) }).toArray()
@@ -139,7 +96,7 @@ describe('recorded reference prices', () => {
   })
 
   it('are known at an instant with their age, and not inside a gap', async () => {
-    const { client } = await serve(data)
+    const { client } = await servePrices(data)
     const asOf = async (time: string) =>
       (await client.referenceAsOf('btc', { at: time, number_format: 'string' })).data.map(
         ({ feed, price, age_ms: age, gap }) => `${feed} ${price?.price} ${age} ${gap?.reason}`,
@@ -164,7 +121,7 @@ describe('recorded reference prices', () => {
   })
 
   it('lead back to the raw message', async () => {
-    const { client } = await serve(data)
+    const { client } = await servePrices(data)
     const id = 'venuec:reference/chainlink/BTC/price:8'
     const { data: report } = await client.referenceAudit('btc', { id })
     expect(report).toMatchObject({
@@ -186,7 +143,7 @@ describe('recorded reference prices', () => {
   })
 
   it('come as CSV and NDJSON too', async () => {
-    const { get } = await serve(data)
+    const { get } = await servePrices(data)
     const range = `feed=chainlink&start_time=${at(18)}&end_time=${at(32)}`
     const csv = await (await get(`/v3/reference/btc?${range}&format=csv`)).text()
     const [head, first] = csv.split('\n')
@@ -200,7 +157,7 @@ describe('recorded reference prices', () => {
   })
 
   it('are gated by asset, and unknown ones are told', async () => {
-    const { client, clientOf } = await serve(data)
+    const { client, clientOf } = await servePrices(data)
     await expect(client.referencePrices('doge').page()).rejects.toMatchObject({
       code: 'unknown_asset',
     })
@@ -215,7 +172,7 @@ describe('recorded reference prices', () => {
   })
 
   it('are printed by the command line', async () => {
-    const { cli } = await serve(data)
+    const { cli } = await servePrices(data)
     expect(await cli('reference')).toMatch(/BTC\s+chainlink\s+venuec\s+USD /)
     expect(await cli('reference', 'BTC', '--at', at(25))).toMatch(/chainlink\s+–.*disconnected/)
     const range = ['--start', at(5), '--end', at(9), '--feed', 'chainlink']
@@ -224,7 +181,7 @@ describe('recorded reference prices', () => {
 
   it('are the same after a rebuild, and verified', async () => {
     const rows = async () => {
-      const { client } = await serve(data)
+      const { client } = await servePrices(data)
       return client.referencePrices('BTC', { number_format: 'string', end_time: at(100) }).toArray()
     }
     const before = await rows()
@@ -233,40 +190,3 @@ describe('recorded reference prices', () => {
     expect((await callServer('verify', '--data', data.path, '--journal')).code).toBe(0)
   })
 })
-
-async function serve(data: DataFolder) {
-  const home = mkdtempSync(join(tmpdir(), 'priorbook-reference-'))
-  const store = openEmbeddedStore({ file: data.tape, readOnly: true })
-  const access = openAccess(home)
-  const auditor = createAuditor(store, data.journal)
-  const server = createApiServer({ store, access, auditor })
-  const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-  onTestFinished(async () => {
-    await server.close(500)
-    access.close()
-    await store.close()
-    rmSync(home, { recursive: true, force: true })
-  })
-  const keyOf = (plan: string): string => access.keys.create({ plan, name: 'reference' }).key
-  const key = keyOf('unlimited')
-  const clientOf = (plan: string): PriorbookClient => createClient({ url, key: keyOf(plan) })
-  return {
-    client: createClient({ url, key }),
-    clientOf,
-    get: (place: string) => fetch(url + place, { headers: { authorization: `Bearer ${key}` } }),
-    async cli(...args: readonly string[]): Promise<string> {
-      let printed = ''
-      await main([...args], {
-        write: async (out) => void (printed += out.toString()),
-        note: () => undefined,
-        draw: () => undefined,
-        isTty: false,
-        isErrorTty: false,
-        env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
-        paint: (_style, out) => out,
-        size: () => ({ columns: 200, rows: 24 }),
-      })
-      return printed
-    },
-  }
-}

@@ -6,6 +6,7 @@ import type { MarketState } from './market-state.ts'
 import { MONEY_ONE } from './money.ts'
 import type { Orders } from './orders.ts'
 import type { Random } from './random.ts'
+import type { References } from './references.ts'
 import type { RunMarket } from './run-market.ts'
 import type { StrategyHooks } from './strategy-hooks.ts'
 import type { BookView, MarketView, Params, PositionView, StrategyContext } from './strategy.ts'
@@ -15,6 +16,7 @@ import { FrozenBook, FrozenMarket } from './views.ts'
 export type ContextParts = {
   readonly clock: { readonly now: number }
   readonly markets: ReadonlyMap<string, MarketState>
+  readonly references: Pick<References, 'find'>
   readonly own: readonly (RunMarket | undefined)[]
   readonly desk: Desk
   readonly orders: Orders
@@ -46,6 +48,7 @@ export function createContext(parts: ContextParts): StrategyContext {
     timerIn: (micros, tag = '') => desk.timer(clock.now + micros, tag),
     forecast: (market, chance, outcome) => desk.forecast(market, chance, outcome),
     ...createViews(parts),
+    reference: (asset, feed) => parts.references.find(asset, feed),
     cash: (venue: VenueId) => ledger.accounts[venue].free / MONEY_ONE,
     orders: (market) => Object.freeze(orders.list(market).map((order) => order.view())),
     random: () => random.float(),

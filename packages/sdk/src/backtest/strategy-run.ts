@@ -8,6 +8,7 @@ import { MatchingEngine } from './matching-engine.ts'
 import { printMoney, shownPrice } from './money.ts'
 import { Orders, type RunEvent } from './orders.ts'
 import { createRandom } from './random.ts'
+import type { References } from './references.ts'
 import { RunMarket } from './run-market.ts'
 import { StrategyHooks, type HookCall } from './strategy-hooks.ts'
 import type { GapView, SettlementView } from './strategy.ts'
@@ -19,6 +20,7 @@ const MAX_EVENTS_AT_ONCE = 100_000
 /** What a run shares with the others over the same events. */
 export interface RunEnvironment {
   readonly markets: ReadonlyMap<string, MarketState>
+  readonly references: Pick<References, 'find'>
   /** An event was added to a run's queue. */
   noteDue(at: number): void
 }
@@ -44,7 +46,7 @@ export class StrategyRun {
   private eventsAtInstant = 0
 
   constructor(environment: RunEnvironment, options: StrategyRunOptions) {
-    const { markets } = environment
+    const { markets, references } = environment
     const { seed, params, strategy } = options
     this.options = options
     this.queue = new EventQueue<RunEvent>((at) => environment.noteDue(at))
@@ -63,7 +65,18 @@ export class StrategyRun {
     const random = createRandom(seed, 'strategy')
     const own = this.markets
     hooks.setContext(
-      createContext({ clock: queue, markets, own, desk, orders, ledger, hooks, random, params }),
+      createContext({
+        clock: queue,
+        markets,
+        references,
+        own,
+        desk,
+        orders,
+        ledger,
+        hooks,
+        random,
+        params,
+      }),
     )
   }
 

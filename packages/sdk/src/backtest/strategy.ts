@@ -77,6 +77,20 @@ export type SampleView = {
   readonly time: number
 }
 
+/** A reference price of an asset: what crypto rounds settle on. */
+export type ReferenceView = {
+  readonly asset: string
+  readonly feed: string
+  /** The nearest double. */
+  readonly price: number
+  /** The price as decimal text, with every digit that the venue sent. */
+  readonly exact: string
+  /** When it was received, in microseconds. */
+  readonly time: number
+  readonly sourceTime: number | undefined
+  readonly id: string
+}
+
 /** A market paid out. */
 export type SettlementView = {
   readonly market: string
@@ -127,6 +141,11 @@ export interface StrategyContext {
   readonly market: (id: string) => MarketView | undefined
   readonly markets: () => readonly MarketView[]
   readonly position: (market: string) => PositionView
+  /**
+   * The last reference price of an asset that was received by now, of a feed or of the first one that has a
+   * price. Undefined before the first one and in a gap of the feed.
+   */
+  readonly reference: (asset: string, feed?: string) => ReferenceView | undefined
   /** Free cash at a venue, without what is reserved for open orders. */
   readonly cash: (venue: VenueId) => number
   readonly orders: (market?: string) => readonly OrderView[]
@@ -147,6 +166,7 @@ export interface Strategy {
   onOrder?(order: OrderView, context: StrategyContext): void
   onMarket?(market: MarketView, context: StrategyContext): void
   onSample?(sample: SampleView, context: StrategyContext): void
+  onReference?(price: ReferenceView, context: StrategyContext): void
   onSettle?(settlement: SettlementView, context: StrategyContext): void
   onTimer?(timer: { readonly at: number; readonly tag: string }, context: StrategyContext): void
   onEnd?(context: StrategyContext): void

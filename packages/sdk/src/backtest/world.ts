@@ -10,6 +10,7 @@ import {
 import type {
   BookEvent,
   MarketEvent,
+  ReferenceEvent,
   ReplayEvent,
   ReplayGapEvent,
   ReplayInstrument,
@@ -18,6 +19,7 @@ import type {
 } from '../replay/index.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
 import { shownPrice } from './money.ts'
+import { References } from './references.ts'
 import {
   finalPayouts,
   isDisputed,
@@ -50,6 +52,8 @@ export class World implements RunEnvironment {
   readonly markets = new Map<string, MarketState>()
   readonly list: MarketState[] = []
   readonly counts: WorldCounts = { trades: 0, samples: 0, revisions: 0, sidelessTrades: 0 }
+  /** The reference prices that are known now. */
+  readonly references = new References()
   /** The first gaps with a loss; `end` is absent while one is open. */
   readonly gapSpans: { market: string; reason: string; start: number; end: number | undefined }[] =
     []
@@ -129,6 +133,9 @@ export class World implements RunEnvironment {
         return
       case 'sample':
         this.applySample(event)
+        return
+      case 'reference':
+        this.applyReference(event)
     }
   }
 
@@ -233,6 +240,14 @@ export class World implements RunEnvironment {
     }
   }
 
+  private applyReference(event: ReferenceEvent): void {
+    const view = this.references.apply(event)
+    for (const run of this.runs) {
+      if (run.options.strategy.onReference === undefined) continue
+      run.call(event.at, 'onReference', (strategy, context) => strategy.onReference!(view, context))
+    }
+  }
+
   private applyRecord({ record, at }: Omit<MarketEvent, 'kind'>): void {
     this.counts.revisions++
     const state = this.stateOf(record.venue, record.marketId)
@@ -272,6 +287,7 @@ export class World implements RunEnvironment {
       if (index >= 0) this.openGaps.splice(index, 1)
     }
     const { reason, start } = gap
+    if (edge === 'open') this.references.lose(gap)
     for (const state of this.list) {
       if (!this.concerns(gap, state)) continue
       const view: GapView = Object.freeze({ market: state.name, edge, reason, start })

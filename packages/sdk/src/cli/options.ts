@@ -71,6 +71,7 @@ export const SCOPE_OPTIONS = {
   metric: routeOption(SCOPE_PARAMS.metric, 'Which samples, with --dataset samples.', {
     value: 'METRIC',
   }),
+  feed: routeOption(SCOPE_PARAMS.feed, 'Which feed, with --dataset reference.', { value: 'FEED' }),
   ...DEPTH_OPTION,
 }
 
@@ -87,9 +88,9 @@ export function scopeOf(
       'Such as venueb:KXBTC15M-26AUG111515-15, or --venue venueb --series KXBTC15M --day 2026-08-11.',
     )
   }
-  const { series, asset, window, day, dataset, metric, depth } = options
+  const { series, asset, window, day, dataset, metric, feed, depth } = options
   const range = { start_time: options.start, end_time: options.end }
-  const rest = { series, asset, window, day, ...range, dataset, metric, depth }
+  const rest = { series, asset, window, day, ...range, dataset, metric, feed, depth }
   return { venue, ...present({ market_id: named?.market_id, ...rest }) }
 }
 

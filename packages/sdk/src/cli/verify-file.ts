@@ -137,7 +137,7 @@ async function readNdjson(
     }
     if (value['type'] === 'receipt') receipt = value
     else check = crc32(`${line}\n`, check)
-    if (value['type'] === 'book' || value['type'] === 'trade' || value['type'] === 'sample') {
+    if (ROW_TYPES.has(String(value['type']))) {
       addRow(rows, value, number)
     }
   }
@@ -219,7 +219,9 @@ function splitCsv(line: string): string[] {
 }
 
 function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line: number): void {
-  const { id, venue, market_id: market, sequence } = value
+  const { id, venue, sequence } = value
+  // Reference prices belong to an asset instead of a market.
+  const market = value['market_id'] ?? value['asset']
   const isWhole =
     typeof id === 'string' &&
     isVenueId(venue) &&
@@ -231,6 +233,8 @@ function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line:
     rows.blame(typeof id === 'string' ? id : `line ${line}`, 'missing_identity', detail)
   }
 }
+
+const ROW_TYPES: ReadonlySet<string> = new Set(['book', 'trade', 'sample', 'reference'])
 
 function linesOf(path: string, signal: AbortSignal): AsyncIterable<string> {
   const input = createReadStream(path, { highWaterMark: 1 << 20, signal })

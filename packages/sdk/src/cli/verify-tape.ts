@@ -55,6 +55,12 @@ function addEvent(rows: RowChecks, event: ReplayEvent): void {
       rows.add({ ...row, sequence, received_time: at })
       break
     }
+    case 'reference': {
+      const { venue, feed, asset, sequence, at } = event
+      const id = `${venue}:reference/${feed}/${asset}/price:${sequence}`
+      rows.add({ id, venue, market_id: asset, sequence, received_time: at })
+      break
+    }
     case 'market':
     case 'gap':
       break

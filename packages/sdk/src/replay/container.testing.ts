@@ -133,6 +133,8 @@ export function lineOf(event: ReplayEvent): string {
       const { instrument, ...rest } = event
       return `${event.at} sample ${instrument.venue}:${instrument.key} ${JSON.stringify(rest)}`
     }
+    case 'reference':
+      return `${event.at} reference ${JSON.stringify(event)}`
     case 'market':
       return `${event.at} market ${JSON.stringify(event.record)}`
     case 'gap':

@@ -56,6 +56,19 @@ export type SampleEvent = {
   readonly value: string
 }
 
+/** A reference price of an asset, as a feed of a venue sent it; the price is decimal text. */
+export type ReferenceEvent = {
+  readonly kind: 'reference'
+  readonly at: Micros
+  readonly venue: VenueId
+  readonly feed: string
+  readonly asset: string
+  readonly sequence: number
+  readonly source: Micros | undefined
+  readonly flags: number
+  readonly price: string
+}
+
 /** A market record that became known at `at`. */
 export type MarketEvent = {
   readonly kind: 'market'
@@ -73,10 +86,16 @@ export type ReplayGapEvent = {
 
 /**
  * An event of a replay. Events are sorted by received time, then by kind (market, gap close, book, trade,
- * sample, gap open), then by instrument, then by sequence. The objects of `book` and `trade` events are
+ * sample, reference, gap open), then by instrument or series, then by sequence. The objects of `book` and `trade` events are
  * reused for the next event: copy what you keep.
  */
-export type ReplayEvent = BookEvent | TradeEvent | SampleEvent | MarketEvent | ReplayGapEvent
+export type ReplayEvent =
+  | BookEvent
+  | TradeEvent
+  | SampleEvent
+  | ReferenceEvent
+  | MarketEvent
+  | ReplayGapEvent
 
 /** Consecutive events; a batch is valid until the next one is requested. */
 export type ReplayBatch = Iterable<ReplayEvent>

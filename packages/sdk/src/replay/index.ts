@@ -7,6 +7,7 @@ export type {
   ReplayEvent,
   ReplayGapEvent,
   ReplayInstrument,
+  ReferenceEvent,
   SampleEvent,
   TradeEvent,
 } from './event.ts'

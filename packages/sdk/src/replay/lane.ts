@@ -1,4 +1,11 @@
-import { FLAGS, type Micros, type PriceTicks, type SizeUnits } from '../domain/index.ts'
+import {
+  FLAGS,
+  type Micros,
+  type PriceTicks,
+  type Reference,
+  type SizeUnits,
+  type VenueId,
+} from '../domain/index.ts'
 import {
   ABSENT,
   applyRows,
@@ -18,7 +25,14 @@ import {
 } from '../tape/index.ts'
 import type { Piece, Span, StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
-import type { BookEvent, ReplayEvent, ReplayInstrument, SampleEvent, TradeEvent } from './event.ts'
+import type {
+  BookEvent,
+  ReferenceEvent,
+  ReplayEvent,
+  ReplayInstrument,
+  SampleEvent,
+  TradeEvent,
+} from './event.ts'
 import { shownFlags } from './row-json.ts'
 import type { ReplayPlatform } from './source.ts'
 
@@ -325,6 +339,42 @@ export class SampleLane extends RowLane<SampleColumns> {
       sequence: this.first + row,
       metric,
       value: printSampleValue(this.columns!, row),
+    }
+    this.advance()
+    return event
+  }
+}
+
+/** The reference prices of one series. */
+export class ReferenceLane extends RowLane<SampleColumns> {
+  private readonly venue: VenueId
+  private readonly reference: Reference
+
+  constructor(stream: StreamContents, options: LaneOptions, reference: Reference) {
+    super(stream, options)
+    this.venue = stream.venue
+    this.reference = reference
+  }
+
+  protected decode(chunk: Chunk): SampleColumns {
+    const columns = new SampleColumns(chunk.header.count)
+    decodeSamples(chunk, this.options.platform, columns)
+    return columns
+  }
+
+  shift(): ReferenceEvent {
+    const { row, venue, reference } = this
+    const columns = this.columns!
+    const source = columns.source[row]!
+    const event: ReferenceEvent = {
+      kind: 'reference',
+      at: this.at as Micros,
+      venue,
+      ...reference,
+      sequence: this.first + row,
+      source: source === ABSENT ? undefined : (source as Micros),
+      flags: columns.flags[row]!,
+      price: printSampleValue(columns, row),
     }
     this.advance()
     return event

@@ -3,6 +3,7 @@ import {
   parseSize,
   POW10,
   PriorbookError,
+  REFERENCE_MARKET,
   showValue,
   VENUES,
   type VenueFacts,
@@ -151,15 +152,19 @@ class NdjsonReader {
   private readOther(row: JsonFields): void {
     const { type } = row
     if (type === 'gap') return this.contents.addGap(fromGapJson(row))
-    if (type !== 'trade' && type !== 'sample')
+    if (type !== 'trade' && type !== 'sample' && type !== 'reference')
       throw invalid(`${showValue(type)} is not a line type`)
     const id = idOf(row)
-    const [key = '', part = ''] = id.key.split('/')
-    const name = `${id.venue}:${key}/${part}`
+    // Behind the last slash is `trade` or a metric; keys may have a slash themselves.
+    const key = id.key.slice(0, Math.max(0, id.key.lastIndexOf('/')))
+    const name = `${id.venue}:${id.key}`
     let builder = this.rows.get(name)
     if (builder === undefined) {
-      const context = contextOfRow(row, id.venue, key)
-      this.contents.addContext(context)
+      const context =
+        type === 'reference'
+          ? { venue: id.venue, key, marketId: REFERENCE_MARKET }
+          : contextOfRow(row, id.venue, key)
+      if (type !== 'reference') this.contents.addContext(context)
       const metric = type === 'trade' ? undefined : metricOf(row)
       builder = new RowBuilder(context, this.platform, this.onChunk, metric)
       this.rows.set(name, builder)

@@ -88,7 +88,10 @@ async function shortLines(source: Replay): Promise<string[]> {
       lines.push(`${event.at - START} gap ${event.edge} ${event.gap.key}`)
     } else if (event.kind === 'market') {
       lines.push(`${event.at - START} market ${event.record.marketId}`)
-    } else lines.push(`${event.at - START} ${event.kind} ${event.instrument.key} ${event.sequence}`)
+    } else {
+      const key = event.kind === 'reference' ? event.asset : event.instrument.key
+      lines.push(`${event.at - START} ${event.kind} ${key} ${event.sequence}`)
+    }
   }
   return lines
 }

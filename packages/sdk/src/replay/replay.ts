@@ -1,4 +1,9 @@
-import { instrumentName, PriorbookError, type MarketRecord } from '../domain/index.ts'
+import {
+  instrumentName,
+  parseReferenceKey,
+  PriorbookError,
+  type MarketRecord,
+} from '../domain/index.ts'
 import type { BookContext } from '../wire/index.ts'
 import { notesOf, type Contents, type Span, type StreamContents } from './contents.ts'
 import { ReplayError } from './error.ts'
@@ -10,7 +15,15 @@ import {
   type ReplayEvent,
   type ReplayInstrument,
 } from './event.ts'
-import { BookLane, ListLane, SampleLane, TradeLane, type Lane, type LaneOptions } from './lane.ts'
+import {
+  BookLane,
+  ListLane,
+  ReferenceLane,
+  SampleLane,
+  TradeLane,
+  type Lane,
+  type LaneOptions,
+} from './lane.ts'
 import { Merger } from './merge.ts'
 import { openSources } from './open-sources.ts'
 import type { ReplayPlatform, ReplaySource } from './source.ts'
@@ -102,12 +115,14 @@ class MergedReplay implements Replay {
   private merge(contents: Contents): Merger {
     const { platform, numbers = false } = this.options
     const { span } = this
-    const streams = [...contents.streams.values()]
+    const all = [...contents.streams.values()]
+    // Reference prices belong to no instrument.
+    const streams = all.filter(({ key }) => parseReferenceKey(key) === undefined)
     const instruments = instrumentsOf(streams, contents)
     this.instruments = instruments
     this.markets = [...contents.markets.values()].map(({ record }) => record)
     const places = new Map(instruments.map((one) => [instrumentName(one), one]))
-    const share = READ_AHEAD_TOTAL / Math.max(1, streams.length)
+    const share = READ_AHEAD_TOTAL / Math.max(1, all.length)
     const readAhead = Math.max(READ_AHEAD_MIN, Math.min(READ_AHEAD_MAX, share))
     const laneOptions: LaneOptions = { platform, span, numbers, readAhead }
     const placed = streams.map((stream) => ({ stream, own: places.get(instrumentName(stream))! }))
@@ -130,9 +145,21 @@ class MergedReplay implements Replay {
       ...lanesOf('book', BookLane),
       ...lanesOf('trade', TradeLane),
       ...lanesOf('sample', SampleLane),
+      ...referenceLanes(all, laneOptions),
       new ListLane(notes.opens),
     ])
   }
+}
+
+function referenceLanes(streams: readonly StreamContents[], options: LaneOptions): Lane[] {
+  return streams
+    .toSorted(
+      (left, right) => compareText(left.venue, right.venue) || compareText(left.key, right.key),
+    )
+    .flatMap((stream) => {
+      const reference = parseReferenceKey(stream.key)
+      return reference === undefined ? [] : [new ReferenceLane(stream, options, reference)]
+    })
 }
 
 function instrumentsOf(

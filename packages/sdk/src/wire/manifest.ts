@@ -56,38 +56,42 @@ export type ManifestFileJson = TypeOf<typeof FILE_SCHEMA>
 /** The schema of a manifest. */
 export const MANIFEST_SCHEMA = named(
   'Manifest',
-  objectOf({
-    schema_version: TEXT,
-    venue: VENUE,
-    market_id: TEXT_OR_NULL,
-    family: orNull(
-      named(
-        'Family',
-        objectOf({ asset: TEXT_OR_NULL, series: TEXT_OR_NULL, window: TEXT_OR_NULL }),
-      ),
-    ),
-    dataset: named('FileDataset', wordOf(FILE_DATASETS)),
-    metric: TEXT_OR_NULL,
-    range: RANGE,
-    known_at: TIME_OR_NULL,
-    sort_order: listOf(TEXT),
-    is_estimate: FLAG,
-    rows: COUNT,
-    markets: described(COUNT, 'Markets with rows or gaps in the file; in an estimate with rows.'),
-    time_range: orNull(named('RowTimes', objectOf({ first: TIME_OR_NULL, last: TIME_OR_NULL }))),
-    schema: named(
-      'FileSchema',
-      objectOf({
-        columns: listOf(
-          named('FileColumn', objectOf({ name: TEXT, type: TEXT, is_nullable: FLAG })),
+  objectOf(
+    {
+      schema_version: TEXT,
+      venue: VENUE,
+      market_id: TEXT_OR_NULL,
+      family: orNull(
+        named(
+          'Family',
+          objectOf({ asset: TEXT_OR_NULL, series: TEXT_OR_NULL, window: TEXT_OR_NULL }),
         ),
-        csv: listOf(TEXT),
-      }),
-    ),
-    files: listOf(FILE_SCHEMA),
-    gap_count: described(orNull(COUNT), 'Gaps in the file, repeated by market.'),
-    receipt: orNull(FILE_RECEIPT_SCHEMA),
-  }),
+      ),
+      dataset: named('FileDataset', wordOf(FILE_DATASETS)),
+      metric: TEXT_OR_NULL,
+      feed: described(TEXT_OR_NULL, 'With the dataset reference: its feed; null for all feeds.'),
+      range: RANGE,
+      known_at: TIME_OR_NULL,
+      sort_order: listOf(TEXT),
+      is_estimate: FLAG,
+      rows: COUNT,
+      markets: described(COUNT, 'Markets with rows or gaps in the file; in an estimate with rows.'),
+      time_range: orNull(named('RowTimes', objectOf({ first: TIME_OR_NULL, last: TIME_OR_NULL }))),
+      schema: named(
+        'FileSchema',
+        objectOf({
+          columns: listOf(
+            named('FileColumn', objectOf({ name: TEXT, type: TEXT, is_nullable: FLAG })),
+          ),
+          csv: listOf(TEXT),
+        }),
+      ),
+      files: listOf(FILE_SCHEMA),
+      gap_count: described(orNull(COUNT), 'Gaps in the file, repeated by market.'),
+      receipt: orNull(FILE_RECEIPT_SCHEMA),
+    },
+    { optional: ['feed'] },
+  ),
 )
 
 /** What a download holds. */

@@ -183,6 +183,21 @@ function toValue(event: ReplayEvent, depth: number): Readonly<Record<string, unk
         [metric]: value,
       }
     }
+    case 'reference': {
+      const { venue, feed, asset, sequence, at, source, price, flags } = event
+      return {
+        type: 'reference',
+        id: `${venue}:reference/${feed}/${asset}/price:${sequence}`,
+        venue,
+        feed,
+        asset,
+        source_time: source === undefined ? null : printMicros(source),
+        received_time: printMicros(at),
+        sequence,
+        price,
+        flags: flagNames(flags),
+      }
+    }
     case 'market':
       return {
         type: 'market',

@@ -84,6 +84,7 @@ const SCOPE_TEXTS = {
   series: 'The family’s series ticker.',
   window: 'The family’s window, such as 5m or 15m.',
   metric: 'Which samples; with `dataset=samples` only, and required there.',
+  feed: 'Which feed; with `dataset=reference` only, which is the reference prices of `asset`.',
   include_orderbook: 'Whether rows of books carry ladders; true by default.',
 }
 

@@ -51,7 +51,7 @@ export const FILE_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as con
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** What can be downloaded. */
-export const FILE_DATASETS = ['books', 'trades', 'samples'] as const
+export const FILE_DATASETS = ['books', 'trades', 'samples', 'reference'] as const
 
 /** The name of what can be downloaded. */
 export type FileDataset = (typeof FILE_DATASETS)[number]
@@ -171,6 +171,8 @@ export const SCOPE_PARAMS = {
   ...RANGE_PARAMS,
   dataset: wordParam(FILE_DATASETS, 'FileDataset'),
   metric: wordParam(SAMPLE_METRICS, 'SampleMetric'),
+  /** With `dataset=reference`: one feed of the asset; all of them without. */
+  feed: FEED_PARAM,
   include_orderbook: flagParam(),
   ...DEPTH_PARAM,
   ...STYLE_PARAMS,

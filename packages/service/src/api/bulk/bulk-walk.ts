@@ -1,6 +1,6 @@
-import { toMicros, VENUES, type Gap } from '@priorbook/sdk/domain'
+import { REFERENCE_METRIC, toMicros, VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
-import type { BookContext, SampleContext } from '@priorbook/sdk/wire'
+import type { BookContext, ReferenceContext, SampleContext } from '@priorbook/sdk/wire'
 import {
   BookLane,
   GapQueue,
@@ -21,6 +21,7 @@ import type { MarketState, StoreReader } from '../../store/store.ts'
 import { marketsWithRows } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
+import { gapsOfReferences, type ReferenceSeries } from '../markets/references.ts'
 import { keepSeriesGaps } from '../markets/series-gaps.ts'
 import { keepTradeGaps } from '../markets/trade-source.ts'
 import type { ApiContext } from '../route.ts'
@@ -47,6 +48,11 @@ export type WalkItem =
       readonly contexts: readonly SampleContext[]
       readonly rows: readonly RowPart<SampleColumns>[]
     }
+  | {
+      readonly kind: 'reference'
+      readonly contexts: readonly ReferenceContext[]
+      readonly rows: readonly RowPart<SampleColumns>[]
+    }
   | { readonly kind: 'gap'; readonly gap: Gap }
 
 // Two full chunks: a page costs one read of the store and is written in slices.
@@ -65,6 +71,10 @@ export async function* walkMarkets(
 /** Everything of a download in the order of its file; a market without rows and gaps is left out. */
 export async function* walk(context: ApiContext, scope: BulkScope): AsyncGenerator<WalkItem> {
   if (scope.start >= scope.end) return
+  if (scope.references !== undefined) {
+    yield* walkReferences(context, scope, scope.references)
+    return
+  }
   const venueGaps = await venueGapsOf(context, scope)
   for await (const market of walkMarkets(context, scope)) {
     let isNamed = false
@@ -74,6 +84,21 @@ export async function* walk(context: ApiContext, scope: BulkScope): AsyncGenerat
       yield item
     }
   }
+}
+
+async function* walkReferences(
+  context: ApiContext,
+  scope: BulkScope,
+  contexts: readonly ReferenceSeries[],
+): AsyncGenerator<WalkItem> {
+  const { store } = context
+  const gaps = new MarketGaps(store, scope, () => gapsOfReferences(context, contexts, scope))
+  const read: ReadRows<SampleColumns> = (query) =>
+    store.samples({ ...query, metric: REFERENCE_METRIC })
+  for await (const item of walkRows(read, scope, contexts, gaps)) {
+    yield 'scope' in item ? { kind: 'gap', gap: item } : { kind: 'reference', contexts, rows: item }
+  }
+  for (let gap = gaps.shift(); gap !== undefined; gap = gaps.shift()) yield { kind: 'gap', gap }
 }
 
 async function* walkMarket(

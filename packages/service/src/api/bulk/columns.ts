@@ -66,6 +66,17 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
         column(scope.metric!, decimal(18, SAMPLE_DECIMALS)),
         column('flags', TEXT),
       ]
+    case 'reference':
+      // Text, because readers of decimals of 18 places and more are rare.
+      return [
+        column('id', UNIQUE),
+        ...['venue', 'feed', 'asset', 'unit'].map((name) => column(name, TEXT)),
+        nullable('source_time', TIME),
+        column('received_time', TIME),
+        column('sequence', INT64),
+        column('price', UNIQUE),
+        column('flags', TEXT),
+      ]
   }
 }
 

@@ -7,7 +7,7 @@ import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
 import { CONTENT_TYPES, describeScope, fileNameOf, keysOf, type BulkScope } from './scope.ts'
 import { makeFile } from './file.ts'
-import { headsOf, type FileReceipt } from './tally.ts'
+import { headsOf, KINDS, type FileReceipt } from './tally.ts'
 import { csvColumnsOf } from './text.ts'
 import { walk, walkMarkets, type WalkItem } from './bulk-walk.ts'
 
@@ -126,6 +126,8 @@ async function estimateRows(
   let rows = 0
   let markets = 0
   if (scope.start >= scope.end) return { rows, markets }
+  for (const { key } of scope.references ?? []) rows += await countRows(context, scope, key)
+  if (scope.references !== undefined) return { rows, markets }
   for await (const { record } of walkMarkets(context, scope)) {
     let own = 0
     for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
@@ -187,18 +189,24 @@ async function countRows(context: ApiContext, scope: BulkScope, key: string): Pr
 
 /** Estimates by the bytes per row of the first stored chunk; chunks of one family are alike. */
 async function estimateTape(context: ApiContext, scope: BulkScope, rows: number): Promise<number> {
-  const kind = ({ books: 'book', trades: 'trade', samples: 'sample' } as const)[scope.dataset]
-  for await (const { record } of walkMarkets(context, scope)) {
-    for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
-      const { venue, metric = '', start, end } = scope
-      const query = { venue, key, kind, metric, start, end }
-      for await (const chunk of context.store.chunksOfRange(query)) {
-        if (chunk.bytes === undefined) continue
-        return Math.round((rows * chunk.bytes.length) / chunk.count) + FRAMES_ABOUT
-      }
+  const kind = KINDS[scope.dataset]
+  for await (const key of keysOfScope(context, scope)) {
+    const { venue, metric = '', start, end } = scope
+    const query = { venue, key, kind, metric, start, end }
+    for await (const chunk of context.store.chunksOfRange(query)) {
+      if (chunk.bytes === undefined) continue
+      return Math.round((rows * chunk.bytes.length) / chunk.count) + FRAMES_ABOUT
     }
   }
   return FRAMES_ABOUT
+}
+
+async function* keysOfScope(context: ApiContext, scope: BulkScope): AsyncGenerator<string> {
+  for (const { key } of scope.references ?? []) yield key
+  if (scope.references !== undefined) return
+  for await (const { record } of walkMarkets(context, scope)) {
+    yield* await keysOf(context, record, scope.dataset, scope.metric)
+  }
 }
 
 // Bytes of header, market record and receipt of a container.

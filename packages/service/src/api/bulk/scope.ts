@@ -1,5 +1,6 @@
 import {
   DAY_MICROS,
+  REFERENCE_METRIC,
   VENUES,
   printMicros,
   toMicros,
@@ -24,6 +25,7 @@ import { gapKeysOf, gapsOfKeys, storeGaps } from '../../rows/index.ts'
 import { findFamily, type Family } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { findReferences, type ReferenceSeries } from '../markets/references.ts'
 import { gapsOfSeries } from '../markets/series-gaps.ts'
 import { explainNoTrades, gapsOfTrades } from '../markets/trade-source.ts'
 import { explainEmpty, planWindow } from '../pages/notices.ts'
@@ -42,6 +44,9 @@ export type BulkScope = {
   readonly family: Family
   readonly dataset: FileDataset
   readonly metric?: SampleMetric
+  /** The series of reference prices; present for that dataset, which has no markets. */
+  readonly references?: readonly ReferenceSeries[]
+  readonly feed?: string
   /** Received times [start, end) that are served. */
   readonly start: number
   readonly end: number
@@ -70,6 +75,11 @@ export async function resolveScope(
   const { venue } = query
   grant.requireVenue(venue)
   const dataset = query.dataset ?? 'books'
+  if (dataset === 'reference') return resolveReferences(query, grant, context)
+  if (query.feed !== undefined) {
+    const detail = `feed belongs to dataset=reference, not to ${dataset}`
+    throw new Problem('invalid_parameter', detail, { param: 'feed' })
+  }
   const metric = metricOf(query, dataset)
   const market =
     query.market_id === undefined
@@ -88,6 +98,46 @@ export async function resolveScope(
     ...(market === undefined ? {} : { market }),
     ...(metric === undefined ? {} : { metric }),
     ...(query.depth === undefined ? {} : { depth: query.depth }),
+    ...(query.known_at === undefined ? {} : { knownAt: query.known_at }),
+  }
+}
+
+// Parameters of markets, which reference prices do not belong to.
+const OF_MARKETS = [
+  'market_id',
+  'series',
+  'window',
+  'metric',
+  'include_orderbook',
+  'depth',
+] as const
+
+async function resolveReferences(
+  query: ScopeQuery,
+  grant: Grant,
+  context: ApiContext,
+): Promise<BulkScope> {
+  const { venue, asset, feed } = query
+  const unfit = OF_MARKETS.find((name) => query[name] !== undefined)
+  if (unfit !== undefined || asset === undefined) {
+    const param = unfit ?? 'asset'
+    const detail =
+      unfit === undefined ? 'asset is not given' : `${unfit} has no meaning for dataset=reference`
+    throw new Problem('invalid_parameter', detail, { param })
+  }
+  const found = await findReferences(context, grant, asset, feed)
+  const range = await resolveRange(query, undefined, grant, context)
+  return {
+    venue,
+    family: { venue, asset: found.asset },
+    dataset: 'reference',
+    metric: REFERENCE_METRIC,
+    references: found.series.filter((one) => one.venue === venue),
+    ...(feed === undefined ? {} : { feed }),
+    ...range,
+    grant,
+    ladders: false,
+    style: { numberFormat: query.number_format, timeFormat: query.time_format },
     ...(query.known_at === undefined ? {} : { knownAt: query.known_at }),
   }
 }
@@ -233,7 +283,7 @@ const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'] as co
 
 /** The scope of a file as JSON, for the manifest, containers and metadata. */
 export function describeScope(scope: BulkScope): Readonly<Record<string, unknown>> {
-  const { venue, market, family, dataset, metric, knownAt } = scope
+  const { venue, market, family, dataset, metric, feed, knownAt } = scope
   return {
     schema_version: SCHEMA_VERSION,
     venue,
@@ -248,6 +298,7 @@ export function describeScope(scope: BulkScope): Readonly<Record<string, unknown
         : null,
     dataset,
     metric: metric ?? null,
+    ...(dataset === 'reference' && { feed: feed ?? null }),
     range: { start_time: print(scope.start), end_time: print(scope.end) },
     known_at: knownAt === undefined ? null : print(knownAt),
     sort_order: SORT_ORDER,
@@ -256,14 +307,15 @@ export function describeScope(scope: BulkScope): Readonly<Record<string, unknown
 
 /** The name of a file: venue, market or family, dataset, days. */
 export function fileNameOf(scope: BulkScope, format: FileFormat): string {
-  const { venue, market, family, dataset, metric, start, end } = scope
+  const { venue, market, family, dataset, metric, feed, start, end } = scope
   const whom =
     market === undefined
       ? [family.asset?.toLowerCase(), family.series, family.window]
       : [market.record.marketId]
   const day = print(start).slice(0, 10)
   const lastDay = print(Math.max(start, end - 1)).slice(0, 10)
-  const parts = [venue, ...whom, metric ?? dataset, day === lastDay ? day : `${day}_${lastDay}`]
+  const what = dataset === 'reference' ? ['reference', feed] : [metric ?? dataset]
+  const parts = [venue, ...whom, ...what, day === lastDay ? day : `${day}_${lastDay}`]
   const name = parts.filter((part) => part !== undefined).join('_')
   // Tickers of old markets contain slashes, which file names cannot.
   return `${name.replaceAll(/[^A-Za-z0-9._-]/g, '-')}.${EXTENSIONS[format]}`
@@ -297,11 +349,14 @@ export async function explainNothing(
   const isSaid = notices.some(({ code }) => code === 'plan_window' || code === 'future_range')
   if (start >= end && isSaid) return []
   if (market === undefined) {
-    const message = `No market of the family has ${dataset} in the range.`
+    const message =
+      dataset === 'reference'
+        ? 'No reference prices of the asset were received in the range.'
+        : `No market of the family has ${dataset} in the range.`
     return [{ code: 'no_rows_in_range', message }]
   }
   const { record } = market
-  const kind = dataset === 'samples' ? 'metrics' : dataset
+  const kind = dataset === 'samples' || dataset === 'reference' ? 'metrics' : dataset
   const range = { asked: start, window, from: start, end }
   const gaps = await gapsOfScope(context, scope, record)
   return [await explainEmpty(context, record, kind, gaps, range)]

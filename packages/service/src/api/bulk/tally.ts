@@ -63,6 +63,7 @@ export class Tally {
         break
       case 'trade':
       case 'sample':
+      case 'reference':
         for (const { columns, row, ordinal, lane } of item.rows) {
           this.counts.add(streamKey(this.scope, item.contexts[lane]!.key), ordinal, ordinal)
           this.stretch(columns.received[row]!, columns.received[row]!)
@@ -120,7 +121,12 @@ export async function headsOf(
 }
 
 /** The kind of stored rows of each dataset. */
-export const KINDS = { books: 'book', trades: 'trade', samples: 'sample' } as const
+export const KINDS = {
+  books: 'book',
+  trades: 'trade',
+  samples: 'sample',
+  reference: 'sample',
+} as const
 
 // The part of row ids between venue and sequence.
 function streamKey({ dataset, metric }: BulkScope, key: string): string {

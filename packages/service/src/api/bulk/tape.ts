@@ -1,4 +1,4 @@
-import { PriorbookError, type Gap } from '@priorbook/sdk/domain'
+import { PriorbookError, REFERENCE_MARKET, type Gap } from '@priorbook/sdk/domain'
 import {
   decodeChunk,
   encodePart,
@@ -17,6 +17,7 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { toGapJson, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketState, StoreReader } from '../../store/store.ts'
+import { gapsOfReferences, type ReferenceSeries } from '../markets/references.ts'
 import type { ApiContext } from '../route.ts'
 import { describeScope, keysOf, type BulkScope } from './scope.ts'
 import { Pieces, type FileObserver } from './stream.ts'
@@ -46,30 +47,60 @@ export async function* streamTape(
   const named =
     notice === undefined ? {} : { notice: { code: notice.code, message: notice.message } }
   yield* send(container.begin({ ...describeScope(scope), ...named }))
-  if (scope.start < scope.end) {
-    const venueGaps = await venueGapsOf(context, scope)
-    for await (const market of walkMarkets(context, scope)) {
-      let isNamed = false
-      for await (const piece of exportMarket(context, scope, market, venueGaps, tally)) {
-        if (!isNamed) {
-          tally.add({ kind: 'market', market })
-          yield* send(container.json('market', toMarketJson(market)))
-          isNamed = true
-        }
-        if (piece.kind === 'gap') {
-          tally.add(piece)
-          observer.onGap?.(piece.gap)
-          yield* send(container.json('gap', toGapJson(piece.gap)))
-        } else yield* send(container.frame(piece.kind, piece.bytes))
-        await yieldToEventLoop()
-        if (signal.aborted) return
-      }
-    }
+  for await (const piece of exportAll(context, scope, tally)) {
+    if (piece.kind === 'market') {
+      tally.add(piece)
+      yield* send(container.json('market', toMarketJson(piece.market)))
+    } else if (piece.kind === 'gap') {
+      tally.add(piece)
+      observer.onGap?.(piece.gap)
+      yield* send(container.json('gap', toGapJson(piece.gap)))
+    } else yield* send(container.frame(piece.kind, piece.bytes))
+    await yieldToEventLoop()
+    if (signal.aborted) return
   }
   const receipt = tally.finish(tally.rows === 0 ? await observer.explain?.() : [])
   yield* send(container.end(receipt))
   yield* pieces.rest()
   observer.onReceipt?.(receipt)
+}
+
+// A market is named before its first piece, and only where it has one.
+async function* exportAll(
+  context: ApiContext,
+  scope: BulkScope,
+  tally: Tally,
+): AsyncGenerator<TapePiece | { readonly kind: 'market'; readonly market: MarketState }> {
+  if (scope.start >= scope.end) return
+  if (scope.references !== undefined) {
+    yield* exportReferences(context, scope, scope.references, tally)
+    return
+  }
+  const venueGaps = await venueGapsOf(context, scope)
+  for await (const market of walkMarkets(context, scope)) {
+    let isNamed = false
+    for await (const piece of exportMarket(context, scope, market, venueGaps, tally)) {
+      if (!isNamed) yield { kind: 'market', market }
+      isNamed = true
+      yield piece
+    }
+  }
+}
+
+async function* exportReferences(
+  context: ApiContext,
+  scope: BulkScope,
+  references: readonly ReferenceSeries[],
+  tally: Tally,
+): AsyncGenerator<TapePiece> {
+  const gaps = await gapsOfReferences(context, references, scope)
+  for (const gap of gaps) yield { kind: 'gap', gap }
+  for (const { key } of references) {
+    const place = { market: REFERENCE_MARKET, key }
+    const stream = new TapeStream(context.store, scope, platform, place)
+    yield* stream.pieces(gaps)
+    if (stream.facts !== undefined) tally.addStream(key, stream.facts)
+  }
 }
 
 async function* exportMarket(

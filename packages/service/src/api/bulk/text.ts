@@ -4,8 +4,10 @@ import {
   cellText,
   createBookRenderer,
   CSV_COLUMNS,
+  referenceColumns,
   sampleCsvColumns,
   toGapJson,
+  toReferenceJson,
   toSampleJson,
   toTradeJson,
   TRADE_CSV_COLUMNS,
@@ -21,7 +23,7 @@ const STEP = 131_072
 const ROWS_MAX = 1024
 
 /**
- * Lines of JSON typed book, trade, sample, gap, and at the end a receipt with the CRC-32 of all lines before
+ * Lines of JSON typed book, trade, sample, reference, gap, and at the end a receipt with the CRC-32 of all lines before
  * it. A SHA-256 would take half of the time, and the manifest has it.
  */
 export function createNdjsonWriter(scope: BulkScope): BulkWriter {
@@ -49,6 +51,7 @@ export function createNdjsonWriter(scope: BulkScope): BulkWriter {
           break
         case 'trade':
         case 'sample':
+        case 'reference':
           for (const values of rowValues(item, scope)) {
             yield checked(
               Buffer.from(values.map((value) => lineOf({ type: item.kind, ...value })).join('')),
@@ -84,6 +87,7 @@ export function createCsvWriter(scope: BulkScope): BulkWriter {
           break
         case 'trade':
         case 'sample':
+        case 'reference':
           for (const values of rowValues(item, scope)) {
             const lines = values.map(
               (value) => `${columns.map((name) => cellText(value[name])).join(',')}\n`,
@@ -103,8 +107,16 @@ export function createCsvWriter(scope: BulkScope): BulkWriter {
 
 /** The columns of the CSV file of a download. */
 export function csvColumnsOf(scope: BulkScope): readonly string[] {
-  if (scope.dataset === 'books') return CSV_COLUMNS
-  return scope.dataset === 'trades' ? TRADE_CSV_COLUMNS : sampleCsvColumns(scope.metric!)
+  switch (scope.dataset) {
+    case 'books':
+      return CSV_COLUMNS
+    case 'trades':
+      return TRADE_CSV_COLUMNS
+    case 'samples':
+      return sampleCsvColumns(scope.metric!)
+    case 'reference':
+      return referenceColumns(false)
+  }
 }
 
 function optionsOf({ ladders, depth, style }: BulkScope): BookPageOptions {
@@ -122,7 +134,7 @@ class StepSize {
   }
 }
 
-type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' }>
+type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' | 'reference' }>
 
 const ROWS_STEP = 256
 
@@ -135,6 +147,13 @@ function* rowValues(item: RowsItem, scope: BulkScope): Generator<Record<string, 
         .slice(from, from + ROWS_STEP)
         .map(({ columns, row, ordinal, lane }) =>
           toTradeJson(columns, row, ordinal, contexts[lane]!, scope.style),
+        )
+    } else if (item.kind === 'reference') {
+      const { contexts } = item
+      yield item.rows
+        .slice(from, from + ROWS_STEP)
+        .map(({ columns, row, ordinal, lane }) =>
+          toReferenceJson(columns, row, ordinal, contexts[lane]!, scope.style),
         )
     } else {
       const { contexts } = item
