@@ -68,7 +68,7 @@ export async function servePrices(data: DataFolder) {
     client: createClient({ url, key }),
     clientOf,
     get: (place: string) => fetch(url + place, { headers: { authorization: `Bearer ${key}` } }),
-    async cli(...args: readonly string[]): Promise<string> {
+    cli: async (...args: readonly string[]): Promise<string> => {
       let printed = ''
       await main([...args], {
         write: async (out) => void (printed += out.toString()),

@@ -9,7 +9,7 @@ import {
   defineStrategy,
   type ReferenceView,
 } from '../../packages/sdk/src/backtest/index.ts'
-import { replay, type ReplayEvent } from '../../packages/sdk/src/replay/index.ts'
+import { replay, replayMessages, type ReplayEvent } from '../../packages/sdk/src/replay/index.ts'
 import { fileSource, createReplayPlatform } from '../../packages/sdk/src/replay/replay-node.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import {
@@ -131,6 +131,29 @@ describe('downloaded reference prices', () => {
       (event) => event.kind === 'gap' && event.gap.reason === 'disconnected',
     )
     expect(gaps).toMatchObject([{ edge: 'open' }, { edge: 'close' }])
+  })
+
+  it('are the same events over the socket, among the rows of markets', async () => {
+    await download('tape')
+    const { client } = await servePrices(data)
+    const messages = client.socketReplay({
+      markets: [{ venue: 'venuec', market_id: MARKET }],
+      references: [{ asset: 'btc' }],
+      start_time: at(0),
+      end_time: at(100),
+      number_format: 'string',
+    })
+    const events: ReplayEvent[] = []
+    for await (const event of replayMessages(messages).events()) events.push({ ...event })
+    const own = events.filter(
+      (event) =>
+        event.kind === 'reference' ||
+        (event.kind === 'gap' && event.gap.key.startsWith('reference/')),
+    )
+    const plain = (event: ReplayEvent): unknown =>
+      event.kind === 'gap' ? { ...event, gap: { ...event.gap, journal: 0 } } : event
+    expect(own.map(plain)).toEqual((await eventsOf('tape')).map(plain))
+    expect(events.some(({ kind }) => kind === 'book')).toBe(true)
   })
 
   it('are known to a strategy when they were received, and not inside a gap', async () => {

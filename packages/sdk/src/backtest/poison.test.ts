@@ -19,6 +19,7 @@ function witness(lines: [at: number, line: string][]): Strategy {
     ...inner,
     onBook(book, context) {
       const { now } = context
+      say(now, 'reference', context.reference('BTC'))
       say(now, 'book', book.market.id, book.sequence, book.bids(), book.asks(), book.market.status)
       const order = (request: Parameters<typeof context.order>[0]): number => {
         const id = context.order(request)
@@ -28,6 +29,7 @@ function witness(lines: [at: number, line: string][]): Strategy {
       inner.onBook!(book, { ...context, now, order })
       say(now, context.position(book.market.id), context.cash('venueb'), context.cash('venuec'))
     },
+    onReference: (price, { now }) => say(now, 'price', price),
     onTrade: (trade, { now }) => say(now, 'trade', trade),
     onGap: (gap, { now }) => say(now, 'gap', gap),
     onFill: (fill, { now }) => say(now, 'fill', fill),
@@ -93,12 +95,31 @@ function* poisoned(
           yield { ...event, gap }
           break
         }
+        case 'reference':
+          yield { ...event, price: String(1 + random.below(1e9)) }
+          break
         case 'sample':
           yield event
       }
     }
   }
   for (const batch of batches) yield garbage(batch)
+}
+
+/** The same tape with a reference price after every third event. */
+function* priced(batches: Iterable<ReplayBatch>): Generator<ReplayBatch> {
+  let sequence = 0
+  function* withPrices(batch: ReplayBatch): Generator<ReplayEvent> {
+    for (const event of batch) {
+      yield event
+      if (++sequence % 3 !== 0) continue
+      const series = { venue: 'venuec', feed: 'chainlink', asset: 'BTC' } as const
+      const price = `${64_000 + sequence}.5`
+      const row = { sequence, source: undefined, flags: 0, price }
+      yield { kind: 'reference', at: event.at, ...series, ...row }
+    }
+  }
+  for (const batch of batches) yield withPrices(batch)
 }
 
 describe('the future', () => {
@@ -111,8 +132,8 @@ describe('the future', () => {
       const times: number[] = []
       for (const batch of tape.batches()) for (const { at } of batch) times.push(at)
       const until = times[random.below(times.length)]! + random.below(2)
-      const honest = await linesOf(tape.batches(), seed, until)
-      const other = await linesOf(poisoned(tape.batches(), until, round), seed, until)
+      const honest = await linesOf(priced(tape.batches()), seed, until)
+      const other = await linesOf(poisoned(priced(tape.batches()), until, round), seed, until)
       expect(other === honest, `round ${round}`).toBe(true)
       compared += honest.length
     }

@@ -1,4 +1,9 @@
-import type { MarketSelector, StreamMessage, StreamStyle } from '../wire/index.ts'
+import type {
+  MarketSelector,
+  ReferenceSelector,
+  StreamMessage,
+  StreamStyle,
+} from '../wire/index.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { TimeInput } from './params.ts'
 import { PriorbookStreamError, refusalOf, type StreamSocket } from './socket.ts'
@@ -6,6 +11,8 @@ import { PriorbookStreamError, refusalOf, type StreamSocket } from './socket.ts'
 /** What to replay and how fast. */
 export type SocketReplayParams = StreamStyle & {
   readonly markets: readonly MarketSelector[]
+  /** Reference prices that are played among the rows. */
+  readonly references?: readonly ReferenceSelector[]
   readonly start_time: TimeInput
   readonly end_time: TimeInput
   /** Recorded pace × N, or as fast as the loop reads (the default). */

@@ -94,6 +94,20 @@ class MessageReplay implements Replay {
           taker: row.taker_side ?? undefined,
         }
       }
+      case 'reference': {
+        const { row } = message
+        return {
+          kind: 'reference',
+          at: timeOf(row.received_time)!,
+          venue: row.venue,
+          feed: row.feed,
+          asset: row.asset,
+          sequence: row.sequence,
+          source: timeOf(row.source_time),
+          flags: flagsOf(row.flags),
+          price: exactPrice(row.price),
+        }
+      }
       case 'market': {
         const { record, knownAt } = fromMarketJson(message.row)
         this.records.set(`${record.venue}:${record.marketId}`, record)
@@ -213,6 +227,18 @@ class RunningBook {
     }
     return levelKey(side, ticks)
   }
+}
+
+// A price of more than 15 digits would have lost some as a JSON number.
+function exactPrice(value: unknown): string {
+  const text = decimalOf(value) ?? ''
+  if (typeof value === 'number' && text.replaceAll(/\D/g, '').length > 15) {
+    throw new PriorbookError(
+      'unrepresentable',
+      `the price ${value} is not exact as a JSON number: request number_format string`,
+    )
+  }
+  return text
 }
 
 function exactSize(value: unknown, decimals: number): SizeUnits {

@@ -133,6 +133,19 @@ const MARKETS: JsonSchema<readonly MarketSelector[]> = {
   minItems: 1,
   maxItems: 100,
 }
+const REFERENCE_SCHEMA = objectOf(
+  { asset: described(NAME, 'The asset, such as btc.'), feed: REFERENCE_FEED },
+  { optional: ['feed'] },
+)
+
+/** Reference prices: of an asset, of one feed or of all. */
+export type ReferenceSelector = TypeOf<typeof REFERENCE_SCHEMA>
+
+const REFERENCES: JsonSchema<readonly ReferenceSelector[]> = {
+  type: 'array',
+  items: REFERENCE_SCHEMA,
+  maxItems: 20,
+}
 const SPEED: JsonSchema<number | 'max'> = {
   anyOf: [{ type: 'number', exclusiveMinimum: 0 }, { const: 'max' }],
 }
@@ -178,12 +191,13 @@ export const STREAM_REQUEST_SCHEMAS = {
     {
       id: ID,
       markets: MARKETS,
+      references: described(REFERENCES, 'Reference prices that are played among the rows.'),
       start_time: INPUT_TIME,
       end_time: INPUT_TIME,
       speed: described(SPEED, 'The recorded pace × N (1 without), or as fast as the client reads.'),
       ...STYLE,
     },
-    ['speed', ...STYLE_OPTIONAL],
+    ['references', 'speed', ...STYLE_OPTIONAL],
   ),
   pause: request('pause', 'Pauses a replay.', { id: ID }),
   resume: request('resume', 'Continues a paused replay.', { id: ID }),
@@ -241,7 +255,12 @@ export const STREAM_MESSAGE_SCHEMAS = {
   trade: message('trade', 'An execution print.', { ...ROW, row: TRADE_SCHEMA, replay: REPLAY }, [
     'replay',
   ]),
-  reference: message('reference', 'A reference price.', { ...ROW, row: REFERENCE_PRICE_SCHEMA }),
+  reference: message(
+    'reference',
+    'A reference price.',
+    { ...ROW, row: REFERENCE_PRICE_SCHEMA, replay: REPLAY },
+    ['replay'],
+  ),
   market: message(
     'market',
     'A market record as it is known now.',

@@ -9,7 +9,8 @@ export const RANK = {
   gapClose: 1,
   book: 2,
   trade: 3,
-  gapOpen: 4,
+  reference: 4,
+  gapOpen: 5,
 } as const
 
 /** The received times that a replay covers; `end` is exclusive. */

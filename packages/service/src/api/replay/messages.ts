@@ -4,6 +4,7 @@ import {
   timeJson,
   toGapJson,
   toMarketJson,
+  toReferenceJson,
   toTradeJson,
   type BookContext,
   type BookPart,
@@ -51,6 +52,8 @@ type Parts = {
 export class MessageWriter {
   private readonly request: ReplayRequest
   private readonly texts: (StreamText | undefined)[] = []
+  /** The last written price of each series. */
+  private readonly prices = new Map<number, number>()
   private readonly idText: string
   // Measured on the last batch: rows of deep books are ten times longer than those of thin ones.
   private bytesPerRow = 2048
@@ -63,6 +66,7 @@ export class MessageWriter {
   /** Starts over after a seek: the first row of each instrument is a snapshot again. */
   restart(): void {
     this.texts.length = 0
+    this.prices.clear()
   }
 
   /** How many rows encode to about this many bytes. */
@@ -86,6 +90,9 @@ export class MessageWriter {
           break
         case 'trade':
           this.writeTrade(batch, item)
+          break
+        case 'reference':
+          this.writeReference(batch, item)
           break
         case 'market':
           batch.begin(item.at)
@@ -192,6 +199,22 @@ export class MessageWriter {
         `"previous_sequence":${text.trade ?? null},"row":${JSON.stringify(json)}}`,
     )
     text.trade = ordinal
+  }
+
+  private writeReference(
+    batch: MessageBatch,
+    { stream, price }: Extract<TimelineItem, { kind: 'reference' }>,
+  ): void {
+    const { venue, key } = stream.instrument
+    const { columns, row, ordinal } = price
+    const json = toReferenceJson(columns, row, ordinal, stream.instrument, this.request.style)
+    batch.begin(columns.received[row]!, `${venue}:${key}/price:`, ordinal)
+    batch.text(
+      `{"type":"reference","replay":${this.idText},"key":${JSON.stringify(key)},` +
+        `"sequence":${ordinal},"previous_sequence":${this.prices.get(stream.index) ?? null},` +
+        `"row":${JSON.stringify(json)}}`,
+    )
+    this.prices.set(stream.index, ordinal)
   }
 
   private textOf({ instrument, index }: ReplayStream): StreamText {

@@ -1,9 +1,11 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import {
+  FEED_PARAM,
   Problem,
   RANGE_PARAMS,
   type BookPageOptions,
   type MarketSelector,
+  type ReferenceSelector,
   type StreamDataset,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
@@ -23,6 +25,7 @@ import {
 export type ReplayRequest = {
   readonly id: string
   readonly selectors: readonly MarketSelector[]
+  readonly references: readonly ReferenceSelector[]
   readonly start: Micros
   readonly end: Micros
   /** Recorded seconds per second; Infinity: as fast as the client reads. */
@@ -35,6 +38,8 @@ export type ReplayRequest = {
 
 /** Max entries of `markets`. */
 export const MAX_SELECTORS = 100
+/** Max entries of `references`. */
+const MAX_REFERENCES = 20
 /** Max speed other than `max`. */
 export const MAX_SPEED = 100_000
 
@@ -42,6 +47,7 @@ const PARAMS = [
   'op',
   'id',
   'markets',
+  'references',
   'start_time',
   'end_time',
   'speed',
@@ -68,6 +74,7 @@ export function parseReplay(message: Members): ReplayRequest {
   return {
     id: readText(message['id'], 'id', 64),
     selectors: readSelectors(message['markets']),
+    references: readReferences(message['references']),
     start,
     end,
     speed: readSpeed(message['speed']),
@@ -99,6 +106,29 @@ function readSelectors(value: unknown): readonly MarketSelector[] {
     }
     refuseUnknownMembers(entry as Members, SELECTOR_MEMBERS)
     return readSelector(entry as Members)
+  })
+}
+
+function readReferences(value: unknown): readonly ReferenceSelector[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value) || value.length > MAX_REFERENCES) {
+    throw new Problem('invalid_parameter', 'references is not a short list of assets', {
+      param: 'references',
+      hint: `At most ${MAX_REFERENCES} entries, each with asset, and feed for one feed.`,
+    })
+  }
+  return value.map((entry: unknown) => {
+    if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+      throw new Problem('invalid_parameter', 'an entry of references is not an object', {
+        param: 'references',
+      })
+    }
+    const members = entry as Members
+    refuseUnknownMembers(members, ['asset', 'feed'])
+    const asset = readText(members['asset'], 'asset', 20)
+    const { feed } = members
+    if (feed === undefined) return { asset }
+    return { asset, feed: FEED_PARAM.parse(readText(feed, 'feed', 32), 'feed') }
   })
 }
 

@@ -3,6 +3,7 @@ import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
+import { findReferences, type ReferenceSeries } from '../markets/references.ts'
 import { planWindow } from '../pages/notices.ts'
 import { findFamily, marketsWithRows } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
@@ -33,6 +34,14 @@ export type ReplayStream = {
   readonly lastTrade: number
 }
 
+/** A series of reference prices of a replay, limited like its instruments. */
+export type ReferenceStream = {
+  readonly instrument: ReferenceSeries
+  /** The rank among the series of the replay, by venue and key. */
+  readonly index: number
+  readonly last: number
+}
+
 /** A market of a replay and the newest revision of its record that belongs to it. */
 export type ReplayMarket = {
   readonly venue: VenueId
@@ -46,6 +55,7 @@ export type ReplayScope = {
   /** Exclusive. */
   readonly end: Micros
   readonly streams: readonly ReplayStream[]
+  readonly references: readonly ReferenceStream[]
   readonly markets: readonly ReplayMarket[]
   readonly notices: readonly Notice[]
 }
@@ -84,7 +94,9 @@ export async function resolveScope(
     return { venue, marketId, lastRevision: revision }
   })
   markets.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.marketId, b.marketId))
-  return { start, end, streams, markets, notices: noticesOf(context, plan, request, now) }
+  const references = await limitReferences(context, grant, request, end)
+  const notices = noticesOf(context, plan, request, now)
+  return { start, end, streams, references, markets, notices }
 }
 
 /** Compares by UTF-16 code units, independent of the locale, as the SDK does. */
@@ -162,6 +174,25 @@ async function limitStream(
     lastTrade = ordinals[0] ?? 0
   }
   return { instrument, index, last, firstReceived, lastReceived, lastTrade }
+}
+
+async function limitReferences(
+  context: ApiContext,
+  grant: Grant,
+  request: ReplayRequest,
+  end: Micros,
+): Promise<readonly ReferenceStream[]> {
+  const chosen = new Map<string, ReferenceSeries>()
+  for (const { asset, feed } of request.references) {
+    const { series } = await findReferences(context, grant, asset, feed)
+    for (const one of series) chosen.set(`${one.venue}:${one.key}`, one)
+  }
+  return [...chosen.values()]
+    .sort((a, b) => compareText(a.venue, b.venue) || compareText(a.key, b.key))
+    .map((instrument, index) => {
+      const { lastReceived, lastSequence } = instrument.extent
+      return { instrument, index, last: lastReceived >= end ? UNBOUNDED : lastSequence }
+    })
 }
 
 function tooMany(limit: string, hint: string): Problem {

@@ -1,10 +1,18 @@
-import { gapId, instrumentName, VENUES, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import {
+  gapId,
+  instrumentName,
+  REFERENCE_METRIC,
+  VENUES,
+  type Gap,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import {
   applyRows,
   BookColumns,
   Ladder,
   loadBase,
   type BookRun,
+  type SampleColumns,
   type TradeColumns,
 } from '@priorbook/sdk/tape'
 import { Yielder } from '../../lib/yielder.ts'
@@ -20,7 +28,7 @@ import {
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import { GapEdgeLane, MarketLane, RANK, readGapsOf, type ReplayRange } from './lanes.ts'
 import type { ReplayRequest } from './request.ts'
-import { compareText, type ReplayScope, type ReplayStream } from './scope.ts'
+import { compareText, type ReferenceStream, type ReplayScope, type ReplayStream } from './scope.ts'
 
 /** What comes next in a replay: consecutive books of one instrument, or one other item. */
 export type TimelineItem =
@@ -29,6 +37,11 @@ export type TimelineItem =
       readonly kind: 'trade'
       readonly stream: ReplayStream
       readonly trade: RowPart<TradeColumns>
+    }
+  | {
+      readonly kind: 'reference'
+      readonly stream: ReferenceStream
+      readonly price: RowPart<SampleColumns>
     }
   | { readonly kind: 'market'; readonly at: number; readonly state: MarketState }
   | { readonly kind: 'gap'; readonly at: number; readonly gap: Gap }
@@ -51,7 +64,10 @@ const MAX_STREAMS = 16
 // Max records, trades and gaps per step: they are rendered one by one.
 const MAX_OTHERS = 64
 
-type AnyLane = BookLane | RowLane<TradeColumns> | MarketLane | GapEdgeLane
+type AnyLane = BookLane | RowLane<TradeColumns> | PriceLane | MarketLane | GapEdgeLane
+
+/** The prices of one series; a class of its own, to be told from trades. */
+class PriceLane extends RowLane<SampleColumns> {}
 
 type ReadGaps = ReturnType<typeof readGapsOf>
 
@@ -62,7 +78,7 @@ export class Timeline {
   private readonly range: ReplayRange
   private readonly merge = new Merge<AnyLane>()
   private readonly yielder = new Yielder()
-  private readonly rowLanes: (BookLane | RowLane<TradeColumns>)[] = []
+  private readonly rowLanes: (BookLane | RowLane<TradeColumns> | PriceLane)[] = []
   private readonly seenDamage = new Set<string>()
   /** Until when the lanes of gaps tell that rows of an instrument were removed. */
   private readonly removed = new Map<string, number>()
@@ -86,6 +102,7 @@ export class Timeline {
       }
       if (datasets.has('trades')) this.addTrades(store, stream, budget)
     }
+    for (const stream of scope.references) this.addPrices(store, stream, budget)
     if (datasets.has('markets')) {
       for (const [index, market] of scope.markets.entries()) {
         this.merge.add(new MarketLane(store, market, index, this.range))
@@ -163,7 +180,25 @@ export class Timeline {
     )
   }
 
-  private laneOptions({ index, instrument }: ReplayStream, budget: RowBudget): LaneOptions {
+  private addPrices(store: StoreReader, stream: ReferenceStream, budget: RowBudget): void {
+    const { venue, key } = stream.instrument
+    this.addRows(
+      new PriceLane(
+        (query) => store.samples({ ...query, metric: REFERENCE_METRIC }),
+        { venue, key, order: 'asc', ...this.range, last: stream.last, pageRows: budget.tradePage },
+        {
+          ...this.laneOptions(stream, budget),
+          rank: RANK.reference,
+          notBefore: this.range.start,
+        },
+      ),
+    )
+  }
+
+  private laneOptions(
+    { index, instrument }: ReplayStream | ReferenceStream,
+    budget: RowBudget,
+  ): LaneOptions {
     const { venue, key } = instrument
     return {
       index,
@@ -179,7 +214,7 @@ export class Timeline {
     }
   }
 
-  private addRows(lane: BookLane | RowLane<TradeColumns>): void {
+  private addRows(lane: BookLane | RowLane<TradeColumns> | PriceLane): void {
     this.rowLanes.push(lane)
     this.merge.add(lane)
   }
@@ -216,6 +251,9 @@ export class Timeline {
   }
 
   private shiftOther(lane: Exclude<AnyLane, BookLane>): TimelineItem {
+    if (lane instanceof PriceLane) {
+      return { kind: 'reference', stream: this.scope.references[lane.number]!, price: lane.shift() }
+    }
     if (lane instanceof RowLane) {
       return { kind: 'trade', stream: this.scope.streams[lane.number]!, trade: lane.shift() }
     }
@@ -235,10 +273,11 @@ export class RowBudget {
   held = 0
   peak = 0
 
-  constructor({ streams }: ReplayScope) {
+  constructor({ streams, references }: ReplayScope) {
     const lanes = Math.max(1, mostAtOnce(streams))
     this.bookPage = Math.min(MAX_BOOK_PAGE, Math.floor(BOOK_ROWS / lanes))
-    this.tradePage = Math.min(MAX_TRADE_PAGE, Math.floor(TRADE_ROWS / Math.max(1, streams.length)))
+    const others = Math.max(1, streams.length + references.length)
+    this.tradePage = Math.min(MAX_TRADE_PAGE, Math.floor(TRADE_ROWS / others))
     this.isShared = lanes <= MAX_SHARED_LANES
   }
 
@@ -288,7 +327,7 @@ function copyRows({ columns, firstSequence, from, to }: BookRun): BookRun {
 
 /** The keys of all gaps: by venue its instruments, then its markets, then the venue itself. */
 function gapKeysOf(
-  { streams, markets }: ReplayScope,
+  { streams, references, markets }: ReplayScope,
   datasets: ReplayRequest['datasets'],
 ): readonly { readonly venue: VenueId; readonly key: string }[] {
   const keys = new Map<string, { readonly venue: VenueId; readonly key: string }>()
@@ -298,7 +337,9 @@ function gapKeysOf(
   }
   for (const { instrument } of streams) add(instrument.venue, instrument.key)
   for (const { venue, marketId } of markets) add(venue, marketId)
+  for (const { instrument } of references) add(instrument.venue, instrument.key)
   for (const { venue } of markets) add(venue, VENUE_KEY)
+  for (const { instrument } of references) add(instrument.venue, VENUE_KEY)
   for (const { venue } of markets) {
     const { tradesKey } = VENUES[venue]
     if (tradesKey !== undefined && datasets.has('trades')) add(venue, tradesKey)

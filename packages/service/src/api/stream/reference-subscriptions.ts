@@ -1,4 +1,9 @@
-import { parseReferenceKey, type Gap, type Instrument } from '@priorbook/sdk/domain'
+import {
+  parseReferenceKey,
+  REFERENCE_MARKET,
+  type Gap,
+  type Instrument,
+} from '@priorbook/sdk/domain'
 import type { SampleColumns } from '@priorbook/sdk/tape'
 import {
   referenceFeed,
@@ -88,8 +93,8 @@ export class ReferenceSubscriptions {
   }
 
   private requireNotSubscribed(key: string, venue: Instrument['venue']): void {
-    for (const [id, { wants }] of this.open) {
-      if (!wants({ venue, market: '', key })) continue
+    for (const [id, subscription] of this.open) {
+      if (!subscription.wants({ venue, market: REFERENCE_MARKET, key })) continue
       const detail = `${key} is in the subscription ${JSON.stringify(id)}`
       throw new StreamProblem('already_subscribed', detail)
     }
