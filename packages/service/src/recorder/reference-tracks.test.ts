@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { REFERENCE_MARKET } from '@priorbook/sdk/domain'
 import { printSampleValue } from '@priorbook/sdk/tape'
 import type { DataFolder } from '../lib/data-folder.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
 import {
   createDataFolder,
   differences,
@@ -170,6 +171,37 @@ describe('a series of reference prices', () => {
     expect(await spansOf(data, UP)).toEqual(['recorder_down after 1: 0–'])
     const refused = await read(data, (store) => store.quarantine({ limit: 10 }))
     expect(refused.map(({ code }) => code)).toEqual(['invalid_message', 'invalid_line'])
+  })
+
+  it('goes on with its numbers after retention removed every price', async () => {
+    const data = createDataFolder()
+    await record(data, 'venuec', (script) => {
+      const oracle = feed(script, 248)
+      oracle.connect()
+      oracle.price(1)
+      oracle.price(2)
+    })
+    const store = openEmbeddedStore({ file: data.tape })
+    await store.seal()
+    await store.retain((START_MS + 3_600_000) * 1000)
+    await store.close()
+    await record(
+      data,
+      'venuec',
+      (script) => {
+        const oracle = feed(script, 248)
+        oracle.connect()
+        oracle.price(3)
+        oracle.lose('disconnected', 'gone')
+      },
+      { fresh: false },
+    )
+    expect(await pricesOf(data, CHAINLINK)).toEqual(['3'])
+    const spans = await spansOf(data, CHAINLINK)
+    expect(spans.filter((span) => !span.startsWith('retention'))).toEqual([
+      'recorder_down after 2: 2–3',
+      'disconnected after 3: 3–',
+    ])
   })
 
   it('goes on after a restart, with the recorder’s absence as its gap', async () => {

@@ -46,20 +46,21 @@ export class ReferenceTracks {
   /** Loads what the store holds of them. */
   async load(store: StoreReader): Promise<void> {
     const { venue } = this
-    for (const { instrument, lastSequence } of await store.series(venue, REFERENCE_MARKET)) {
+    for (const facts of await store.series(venue, REFERENCE_MARKET)) {
+      const { instrument, lastSequence, lastReceived } = facts
       const { key } = instrument
       const query = { venue, key, metric: REFERENCE_METRIC, order: 'desc', limit: 1 } as const
       const { rows } = await store.samples(query)
       const [gap] = await store.gaps({ venue, key, open: true })
+      // Retention may have removed all rows; the numbers go on.
       const at = rows.count - 1
-      if (at < 0) continue
-      const source = rows.source[at]!
+      const source = rows.source[at] ?? ABSENT
       this.tracks.set(key, {
         instrument,
         sequence: lastSequence,
-        received: rows.received[at] as Micros,
+        received: (rows.received[at] ?? lastReceived) as Micros,
         source: source === ABSENT ? undefined : (source as Micros),
-        channel: rows.channel[at]!,
+        channel: rows.channel[at] ?? ABSENT,
         gap,
       })
     }
