@@ -14,7 +14,6 @@ export const REFERENCE_MARKET = 'reference'
 export const REFERENCE_METRIC = 'price'
 
 const KEY = /^reference\/([a-z][a-z0-9_]{0,31})\/([A-Z0-9]{1,16})$/
-const ASSET = /^[A-Z0-9]{1,16}$/
 
 /** The instrument of a series, whose key is `reference/FEED/ASSET`. */
 export function referenceInstrument(venue: VenueId, { feed, asset }: Reference): Instrument {
@@ -25,9 +24,4 @@ export function referenceInstrument(venue: VenueId, { feed, asset }: Reference):
 export function parseReferenceKey(key: string): Reference | undefined {
   const [, feed, asset] = KEY.exec(key) ?? []
   return feed === undefined || asset === undefined ? undefined : { feed, asset }
-}
-
-/** True for text that can name the asset of a series. */
-export function isReferenceAsset(text: string): boolean {
-  return ASSET.test(text)
 }

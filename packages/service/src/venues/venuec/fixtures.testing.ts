@@ -238,3 +238,16 @@ export function clobMarket(changes: Draft = {}): Draft {
     ...changes,
   }
 }
+
+/** A price of the oracle, as the socket of reference prices sends it. */
+export function priceMessage(changes: Draft = {}): Draft {
+  const payload = {
+    full_accuracy_value: '79696948174287960000000',
+    symbol: 'btc/usd',
+    timestamp: 1_788_600_388_000,
+    value: 79_696.948_174_287_96,
+    ...changes,
+  }
+  const topic = 'crypto_prices_chainlink'
+  return { payload, timestamp: 1_788_600_389_451, topic, type: 'update' }
+}

@@ -11,6 +11,7 @@ import {
   listChangeMessage,
   MARKET,
   newMarketMessage,
+  priceMessage,
   resolvedFields,
   resolvedMessage,
   tickMessage,
@@ -33,6 +34,7 @@ const frames = [
   () => tradeMessage(),
   () => newMarketMessage(),
   () => resolvedMessage(),
+  () => priceMessage(),
 ]
 
 const answers: readonly (() => { kind: string; value: unknown })[] = [

@@ -1,0 +1,26 @@
+import { expect, it } from 'vitest'
+import { parseNativeId } from './identity.ts'
+import { parseReferenceKey, referenceInstrument } from './reference.ts'
+import { VENUE_IDS, VENUES } from './venues/index.ts'
+
+it('names a feed once over all venues, in a key that leads back to it', () => {
+  const seen = new Set<string>()
+  for (const venue of VENUE_IDS) {
+    for (const { feed, unit, description } of VENUES[venue].references) {
+      expect(seen.has(feed)).toBe(false)
+      seen.add(feed)
+      const instrument = referenceInstrument(venue, { feed, asset: 'BTC' })
+      expect(parseReferenceKey(parseNativeId(instrument.key))).toStrictEqual({ feed, asset: 'BTC' })
+      expect(unit).toMatch(/^[A-Z]+$/)
+      expect(description).toMatch(/^[A-Z].*\.$/)
+    }
+  }
+  expect(seen.size).toBeGreaterThan(0)
+})
+
+it('takes no key of a market for a series', () => {
+  const keys = ['8812', 'KXBTC15M-26AUG110115-15', 'GTEMP-24-1.02/23', `1${'0'.repeat(75)}1`]
+  for (const key of [...keys, 'reference', 'reference/chainlink', 'reference/chainlink/btc']) {
+    expect(parseReferenceKey(key)).toBeUndefined()
+  }
+})
