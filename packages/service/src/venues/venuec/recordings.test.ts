@@ -72,10 +72,14 @@ const EXPECTED: Readonly<Record<string, { readonly as: string; readonly gives: s
     gives: 'market resolved FaZe',
   },
   'recorded/rust__gamma_tags.json': { as: 'gamma_markets', gives: 'invalid_id x5' },
-  'recorded/rust__rtds_crypto_prices_subscribe.json': { as: 'frame', gives: 'invalid_message' },
-  'recorded/rust__rtds_crypto_prices_update.json': { as: 'frame', gives: 'invalid_message' },
-  'recorded/rust__rtds_equity_prices_subscribe.json': { as: 'frame', gives: 'invalid_message' },
-  'recorded/rust__rtds_equity_prices_update.json': { as: 'frame', gives: 'invalid_message' },
+  // What is sent on subscribing is of the past.
+  'recorded/rust__rtds_crypto_prices_subscribe.json': { as: 'frame', gives: '' },
+  'recorded/rust__rtds_crypto_prices_update.json': {
+    as: 'frame',
+    gives: 'sample reference/exchange/BTC 61035.86',
+  },
+  'recorded/rust__rtds_equity_prices_subscribe.json': { as: 'frame', gives: 'unknown_event' },
+  'recorded/rust__rtds_equity_prices_update.json': { as: 'frame', gives: 'unknown_event' },
   'recorded/rust__search_response.json': { as: 'gamma_events', gives: 'market open' },
   'rest/book_trimmed_vance_2026-06-12.json': { as: 'clob_book', gives: 'snapshot 5x5' },
   'rest/prices-history_1m_vance_2026-06-12.json': { as: 'clob_book', gives: 'invalid_id' },
@@ -278,6 +282,7 @@ function describeEvent(event: TapeEvent): string {
       return ['market', status, isPage ? undefined : winningOutcome].filter(Boolean).join(' ')
     }
     case 'sample':
+      return `sample ${event.instrument.key} ${event.value}`
     case 'gap':
       return event.kind
   }
