@@ -160,7 +160,7 @@ export interface World {
   propositions(venue: 'venuea'): readonly RoundProposition[]
   propositions(venue: VenueId): readonly Proposition[]
   /** The price of an asset now, in dollars. */
-  price(asset: Proposition['asset']): number
+  price(asset: RoundProposition['asset']): number
   /** Hex digits for identifiers, a function of the seed and the name. */
   hex(name: string, digits: number): string
 }

@@ -92,7 +92,7 @@ export class SteppedWorld implements World {
     return toHex(`${this.seed}/${name}`, digits)
   }
 
-  price(asset: Proposition['asset']): number {
+  price(asset: RoundProposition['asset']): number {
     return this.underlying.exact(asset)
   }
 

@@ -58,7 +58,9 @@ class PriceSocket implements Rtds {
 
   onEvent({ kind, proposition }: WorldEvent): void {
     const { phase, asset } = proposition
-    if (kind === 'phase' && (phase === 'open' || phase === 'closed')) this.due.add(asset)
+    // Only rounds have an underlying.
+    if (kind !== 'phase' || asset === undefined) return
+    if (phase === 'open' || phase === 'closed') this.due.add(asset)
   }
 
   onStep(at: number): void {
