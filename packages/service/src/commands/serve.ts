@@ -100,7 +100,8 @@ function closeToOthers(folder: string): void {
   if ((mode & 0o007) !== 0) chmodSync(folder, mode & 0o770)
 }
 
-async function serve(config: Config, data: DataFolder, reread: () => Config): Promise<number> {
+async function serve(started: Config, data: DataFolder, reread: () => Config): Promise<number> {
+  let config = started
   mkdirSync(data.path, { recursive: true })
   closeToOthers(data.path)
   const isTerminal = process.stdout.isTTY
@@ -111,7 +112,11 @@ async function serve(config: Config, data: DataFolder, reread: () => Config): Pr
     stop.abort()
     service.stop()
   }
-  const onReload = (): void => service.reload(reread)
+  const onReload = (): void => {
+    // The terminal was closed.
+    if (isTerminal) onSignal()
+    else config = service.reload(reread) ?? config
+  }
   process.once('SIGTERM', onSignal)
   process.once('SIGINT', onSignal)
   process.on('SIGHUP', onReload)
@@ -152,7 +157,7 @@ async function runService(service: Service, isTerminal: boolean): Promise<boolea
 
 /** The parts of a running service. They are opened in order and closed in the opposite order. */
 class Service {
-  readonly #config: Config
+  #config: Config
   readonly #data: DataFolder
   readonly #logFile: string | undefined
   readonly #log: Logger
@@ -203,11 +208,15 @@ class Service {
   }
 
   /** Takes the rules of selection from the configuration as it is now; other settings need a new start. */
-  reload(reread: () => Config): void {
+  reload(reread: () => Config): Config | undefined {
     const recorder = this.#standby ?? this.#recorder
-    if (recorder === undefined) return
+    if (recorder === undefined) {
+      this.#log.warn({}, 'nothing is recorded now: the rules of selection are read with the start')
+      return undefined
+    }
     try {
-      const config = reread()
+      const config = { ...this.#config, ...selectionsOf(reread()) }
+      this.#config = config
       for (const venue of VENUE_IDS) {
         const address = this.#emulated?.addresses[venue]
         const upstream = { config: config[venue], ...(address && { emulated: address }) }
@@ -215,9 +224,11 @@ class Service {
         if (selection !== undefined) recorder.select(venue, selection)
       }
       this.#log.info({}, 'the rules of selection were read again')
+      return config
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
       this.#log.error({ error: error.message }, 'the configuration is wrong: nothing changes')
+      return undefined
     }
   }
 
@@ -611,4 +622,10 @@ function showLine(status: () => ServiceStatus, isTerminal: boolean): { end(): vo
       if (isTerminal) process.stdout.write('\n')
     },
   }
+}
+
+// The sections of the venues that have rules; other settings stay what they were at the start.
+function selectionsOf(config: Config): Partial<Config> {
+  const selecting = VENUE_IDS.filter((venue) => definitionOf(venue).toSelection !== undefined)
+  return Object.fromEntries(selecting.map((venue) => [venue, config[venue]]))
 }

@@ -41,7 +41,7 @@ import {
   passedFacts,
   reachedFact,
   toQuarantined,
-  walkedFact,
+  walkedFacts,
   type BatchRows,
 } from './batch.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
@@ -360,13 +360,18 @@ export class Applier {
     if (slot === 0 && (this.isAnswer || isRecordedAnswer(record))) return
     await this.state.loadUnbroken()
     const epoch = this.epochs.get(slot) ?? 0
-    const fed = [...this.state.tracks.values()].filter(({ channel, isPolled, assembler }) =>
+    const fed = [...this.state.tracks.values()].filter(({ channel, instrument, assembler }) =>
       slot > 0
-        ? !isPolled && this.isFedBy(epoch, channel)
+        ? !this.isPolled(instrument) && this.isFedBy(epoch, channel)
         : channel !== ABSENT && toEpoch(channel) === IMPORTED && assembler.lastReceived <= received,
     )
     this.closeTracks(fed, 'rejected', number)
     this.noteUnread(record)
+  }
+
+  // By its record, so that a restart knows it too.
+  private isPolled({ market }: Instrument): boolean {
+    return this.state.markets.briefOf(market)?.tier === 'polled'
   }
 
   // Where sockets feed all books, a book that answers opened since its last connection was lost is on a
@@ -412,7 +417,8 @@ export class Applier {
       case 'tier':
         return this.applyTier(note, record)
       case 'walked':
-        facts[walkedFact(this.venue)] = note.since
+        facts[walkedFacts(this.venue).at] = note.since
+        facts[walkedFacts(this.venue).rules] = note.rules
         return undefined
       case 'disk_full':
         return this.closeAll('disk_full', record, `${note.refused} messages were not kept`)
@@ -498,8 +504,8 @@ export class Applier {
       slot === undefined
         ? keys.flatMap((key) => tracks.get(key) ?? [])
         : [...tracks.values()].filter(
-            ({ channel, isPolled, instrument }) =>
-              (!isPolled && isFed(channel)) || named.has(instrument.key),
+            ({ channel, instrument }) =>
+              (!this.isPolled(instrument) && isFed(channel)) || named.has(instrument.key),
           )
     this.closeTracks(lost, reason, record.number, why)
   }
@@ -542,10 +548,13 @@ export class Applier {
     return this.applyWhenReady(record, [sample])
   }
 
-  private applyTier(
+  // Only of markets that the tape has: others get their tier with their record.
+  private async applyTier(
     { tier, why, markets }: Note & { note: 'tier' },
     record: ApplyRecord,
-  ): Promise<void> | undefined {
+  ): Promise<void> {
+    // After a takeover the tape has what the other recorder decided until then.
+    if (record.number < this.since) return
     const { venue } = this
     const { received, number: journal } = record
     const shared = { venue, outcomes: [], units: VENUES[venue].units, native: {} }
@@ -555,7 +564,10 @@ export class Applier {
       received,
       journal,
     }))
-    return this.applyWhenReady(record, events)
+    await this.state.prepare(events, { received, number: journal, value: () => undefined })
+    const known = ({ record: said }: MarketRevision): boolean =>
+      this.state.markets.get(said.marketId) !== undefined
+    this.applyEvents(record, events.filter(known))
   }
 
   private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {

@@ -84,9 +84,9 @@ export function reachedFact(venue: VenueId): string {
   return `reached:${venue}`
 }
 
-/** The name of the fact that says when the last walk over all markets of a venue began. */
-export function walkedFact(venue: VenueId): string {
-  return `walked:${venue}`
+/** The names of the facts about the last walk over all markets of a venue: when it began, and its rules. */
+export function walkedFacts(venue: VenueId): { readonly at: string; readonly rules: string } {
+  return { at: `walked:${venue}`, rules: `walked_rules:${venue}` }
 }
 
 /** The name of the fact that says at which journal record changes were last lost or could not be read. */

@@ -38,7 +38,7 @@ import {
 import { definitionOf } from '../venues/registry.ts'
 import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
-import { walkedFact } from './batch.ts'
+import { walkedFacts } from './batch.ts'
 import { catchUp } from './catch-up.ts'
 import { TakenTape, type TakeoverTarget } from './taken-tape.ts'
 import { planTakeover, readOwn, toTakeoverNotes, type OwnRecord } from './takeover.ts'
@@ -108,14 +108,14 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
     ? await withEarlier((earlier) => readAskedCalls(earlier, venue))
     : []
   const feed = await readFeed(withEarlier, venue)
-  const walkedAt = await withEarlier((earlier) => earlier.fact(walkedFact(venue)))
+  const walked = await withEarlier((earlier) => readWalked(earlier, venue))
   intake.connector = options.create({
     sink: intake.sink,
     log,
     clock,
     unresolved,
     asked,
-    ...(walkedAt === undefined ? {} : { walkedAt: walkedAt as Micros }),
+    ...(walked === undefined ? {} : { walked }),
     ...feed,
   })
   return intake
@@ -132,6 +132,12 @@ function openWriter(options: IntakeOptions, acknowledged: number): JournalWriter
     ...(journalLevel === undefined ? {} : { level: journalLevel }),
     ...options.segments?.(venue),
   })
+}
+
+async function readWalked(store: StoreReader, venue: VenueId): Promise<ConnectorContext['walked']> {
+  const names = walkedFacts(venue)
+  const [at, rules] = [await store.fact(names.at), await store.fact(names.rules)]
+  return at === undefined || rules === undefined ? undefined : { at: at as Micros, rules }
 }
 
 async function readFeed(

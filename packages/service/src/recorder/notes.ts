@@ -87,7 +87,7 @@ const NOTES = {
     why: v.string(),
     markets: v.array(v.string()),
   }),
-  walked: v.looseObject({ since: count }),
+  walked: v.looseObject({ since: count, rules: count }),
   file_imported: v.looseObject({ sha256: v.string(), lines: count }),
   broken_line: v.looseObject({ reason: v.string() }),
   request: v.looseObject({ request, asked: v.optional(count) }),

@@ -103,8 +103,6 @@ export class Track implements CapturedBook {
   changedLevels = 0
   /** The channel that feeds the book now. */
   channel = ABSENT
-  /** True while polls are all that brings the book. */
-  isPolled = false
 
   /** `keepsStates` is true where a connector compares full books with this one. */
   constructor(instrument: Instrument, start: TrackStart, keepsStates = false) {
@@ -240,7 +238,6 @@ export class Track implements CapturedBook {
       this.openGap('book_reset', event, gaps, 'a change has the time of the answer before it')
       return { gaps, closed: 'book_reset' }
     }
-    this.isPolled = false
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) {
       const isOurs = taken.violation === 'crossed_book' && isSound(event)
@@ -279,14 +276,15 @@ export class Track implements CapturedBook {
     const wasOpen = this.assembler.open
     const before = this.last
     if (this.gap !== undefined) this.assembler.markGap()
-    const isPolled = event.isPolled === true
+    const isPolled = isPoll(event)
     const isJudged = wasOpen && before !== undefined && this.rules.fullBooksVerify && !isPolled
     const taken = this.assembler.take(event, channel)
     if ('violation' in taken) return this.refuse(taken, event, gaps)
     const isHealing =
       isJudged && taken.keys.length > 0 && this.judgeHealed(event, taken, channel, before, gaps)
     const observed = isHealing ? { ...taken, flags: taken.flags | FLAGS.after_gap } : taken
-    this.isPolled = isPolled
+    // No socket feeds it any more.
+    if (isPolled) this.channel = ABSENT
     return this.accept(observed, channel, gaps)
   }
 
@@ -358,7 +356,7 @@ export class Track implements CapturedBook {
     if (before === undefined || !this.assembler.open) return false
     const source = event.source ?? ABSENT
     if (source === ABSENT || before.source === ABSENT || source >= before.source) {
-      return channel === ABSENT && this.isInFlight(event, source, before)
+      return channel === ABSENT && !isPoll(event) && this.isInFlight(event, source, before)
     }
     if (event.received - before.received > REORDER_MICROS) return false
     // An answer may be older than what the socket brought meanwhile; that is not a loss.
@@ -531,6 +529,10 @@ function isClockStep(event: Provenance, before: Mark): boolean {
   // A full book has no time of the venue: its clock is then taken to have agreed with ours.
   const lag = before.source === ABSENT ? 0 : before.received - before.source
   return event.received - event.source - lag > STEP_MICROS
+}
+
+function isPoll(event: BookSnapshot | BookChange): boolean {
+  return event.kind === 'snapshot' && event.isPolled === true
 }
 
 // True for a change whose best prices do not cross, and whose levels lie behind them.

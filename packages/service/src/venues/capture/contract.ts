@@ -94,8 +94,8 @@ export type CaptureNote =
     }
   /** These markets are recorded in another tier from here on. */
   | ({ readonly note: 'tier'; readonly markets: readonly string[] } & CaptureDecision)
-  /** All markets of the venue that existed at `since`, in microseconds, have been listed. */
-  | { readonly note: 'walked'; readonly since: number }
+  /** All markets of the venue that existed at `since`, in microseconds, have been listed by these rules. */
+  | { readonly note: 'walked'; readonly since: number; readonly rules: number }
   /** The venue's clock minus ours, accurate to about half the round trip plus `step_us`. */
   | {
       readonly note: 'clock'
@@ -254,8 +254,8 @@ export type ConnectorContext = {
   readonly clock?: Clock
   /** Markets of earlier runs that have not resolved; they are followed to their end. */
   readonly unresolved: readonly UnresolvedMarket[]
-  /** When an earlier run had listed all markets of the venue; absent where none did. */
-  readonly walkedAt?: Micros
+  /** When an earlier run had listed all markets of the venue, and by which rules; absent where none did. */
+  readonly walked?: { readonly at: Micros; readonly rules: number }
   /** Recent calls of earlier runs, where the venue's quota outlives a restart. */
   readonly asked?: readonly AskedCalls[]
   /** What is stored of the venue's feed of trades, where it has one. */

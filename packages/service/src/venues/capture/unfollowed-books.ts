@@ -12,6 +12,7 @@ export type UnfollowedMarket = {
 
 /** Messages that were on their way when a book was left may still come for this long. */
 const LATE_MS = 2_000
+const KEYS_PER_NOTE = 200
 
 /**
  * Closes books that are still open although nothing brings them any more, so that none is taken for valid
@@ -37,12 +38,17 @@ export class UnfollowedBooks {
         sinceMs.set(key, since)
         if (nowMs - since < LATE_MS) continue
         const reason = reasonOf(market, isSelected, nowMs)
-        late.set(reason, [...(late.get(reason) ?? []), key])
+        const group = late.get(reason)
+        if (group === undefined) late.set(reason, [key])
+        else group.push(key)
       }
     }
     this.#sinceMs = sinceMs
-    for (const [reason, keys] of late) {
-      this.#sink.note({ note: 'loss', reason, why: WHY[reason] ?? '', keys })
+    for (const [reason, all] of late) {
+      for (let from = 0; from < all.length; from += KEYS_PER_NOTE) {
+        const keys = all.slice(from, from + KEYS_PER_NOTE)
+        this.#sink.note({ note: 'loss', reason, why: WHY[reason] ?? '', keys })
+      }
     }
   }
 }

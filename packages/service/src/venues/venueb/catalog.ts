@@ -313,7 +313,7 @@ export function readSeries(series: unknown): OneSeries {
 }
 
 /** Reads the facts of series that a request repeats. */
-export function readSeriesFacts(request: Readonly<Record<string, unknown>>): SeriesFacts {
+function readSeriesFacts(request: Readonly<Record<string, unknown>>): SeriesFacts {
   const { facts, fees, series } = request
   // Requests of one series had its fees alone before facts of several were kept.
   if (typeof series === 'string' && fees !== undefined) return new Map([[series, readSeries(fees)]])
@@ -322,7 +322,7 @@ export function readSeriesFacts(request: Readonly<Record<string, unknown>>): Ser
 }
 
 /** Reads the series of single markets that a request names. */
-export function readSeriesOf(request: Readonly<Record<string, unknown>>): Map<string, string> {
+function readSeriesOf(request: Readonly<Record<string, unknown>>): Map<string, string> {
   const { series_of: said } = request
   if (!isObject(said)) return new Map()
   return new Map(
@@ -330,6 +330,16 @@ export function readSeriesOf(request: Readonly<Record<string, unknown>>): Map<st
       typeof series === 'string' ? [[ticker, series] as const] : [],
     ),
   )
+}
+
+/** What a request says of the markets of its answer. */
+export function contextOf(request: Readonly<Record<string, unknown>>): CatalogContext {
+  const { series } = request
+  return {
+    ...(typeof series === 'string' ? { seriesTicker: series } : {}),
+    seriesOf: readSeriesOf(request),
+    series: readSeriesFacts(request),
+  }
 }
 
 /** A series as a request repeats it. */

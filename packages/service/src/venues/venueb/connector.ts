@@ -5,7 +5,6 @@ import {
   type Instrument,
   type Json,
   type MarketRecord,
-  type Micros,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
@@ -22,7 +21,9 @@ import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, withRetries, type Rest } from '../capture/rest.ts'
 import { supervise } from '../capture/scheduler.ts'
 import { seriesOfRules } from '../capture/selection/rules.ts'
+import { lastWalkMs } from '../capture/selection/last-walk.ts'
 import {
+  rulesNumber,
   Selection,
   type SelectionOptions,
   type SurveyedMarket,
@@ -32,7 +33,7 @@ import { tellSelection, toFollowed } from '../capture/selection/told.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { SeriesDiscovery, type Discovery } from './discovery.ts'
 import { VenueBMarkets, type VenueBMarket } from './markets.ts'
-import { normalizeCatalogAnswer, readSeriesFacts } from './catalog.ts'
+import { contextOf, normalizeCatalogAnswer } from './catalog.ts'
 import { partition } from './partition.ts'
 import { Poller, toBudget } from './polling.ts'
 import { ResolutionChecks } from './resolution.ts'
@@ -90,7 +91,8 @@ const TRADES = { minIntervalMs: 5_000, maxIntervalMs: 600_000, closingMs: 300_00
 export class VenueBConnector implements Connector {
   readonly venue = 'venueb'
   readonly #options: VenueBOptions
-  readonly #context: ConnectorContext
+  readonly #context: Omit<ConnectorContext, 'unresolved'>
+  #unresolved: readonly UnresolvedMarket[]
   readonly #unfollowed: UnfollowedBooks
   readonly #clock: Clock
   readonly #speed: number
@@ -106,6 +108,7 @@ export class VenueBConnector implements Connector {
   readonly #selection: Selection
   /** The series of all markets that are recorded; undefined where any market may be. */
   #series: readonly string[] | undefined
+  #selected: SelectionOptions
   readonly #listingMs: number
   /** When each market was last on the socket (wall time): its trades are polled from then on. */
   readonly #onSocketMs = new Map<string, number>()
@@ -116,7 +119,9 @@ export class VenueBConnector implements Connector {
 
   constructor(options: VenueBOptions, context: ConnectorContext) {
     this.#options = options
-    this.#context = context
+    const { unresolved, ...rest } = context
+    this.#context = rest
+    this.#unresolved = unresolved
     this.#unfollowed = new UnfollowedBooks(context.sink)
     this.#clock = context.clock ?? SYSTEM_CLOCK
     this.#speed = options.speed ?? 1
@@ -126,19 +131,24 @@ export class VenueBConnector implements Connector {
     this.#rest = this.#createRest(costPerRequest)
     this.#markets = new VenueBMarkets(this.#scaled(LEAD_MS), this.#scaled(FIRST_CHECK_MS))
     const rate = tokensPerSecond / costPerRequest
-    this.#series = seriesOfRules(options.selection.rules)
-    this.#selection = new Selection(options.selection)
+    this.#selected = this.#bounded(options.selection)
+    this.#series = seriesOfRules(this.#selected.rules)
+    this.#selection = new Selection(this.#selected)
     const budget = toBudget(rate, this.#series?.length ?? 1, this.#scaled(LISTING_MS))
     this.#listingMs = budget.listingMs
-    this.#discovery = this.#createDiscovery(context.walkedAt)
+    this.#discovery = this.#createDiscovery(
+      lastWalkMs(context.walked, this.#selected, this.#nowMs()),
+    )
     this.#resolution = this.#createResolution()
     this.#poller = this.#createPoller(budget.bookRate, budget.tradeRate)
     this.#sockets = this.#signer === undefined ? undefined : this.#createSockets(this.#signer)
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const { log, unresolved } = this.#context
-    this.resume(unresolved)
+    const { log } = this.#context
+    this.resume(this.#unresolved)
+    this.#unresolved = []
+    this.#followPinned()
     this.#shareOut()
     const timer = this.#clock.setInterval(() => this.#shareOutIfDue(), SHARE_OUT_MS)
     const reviews = this.#clock.setInterval(() => this.#review(), this.#scaled(REVIEW_MS))
@@ -176,20 +186,37 @@ export class VenueBConnector implements Connector {
         continue
       }
       if (this.#markets.get(marketId) !== undefined) continue
-      this.#selection.update(facts, activityOf(facts, native), nowMs)
+      this.#selection.adopt(facts, activityOf(facts, native), nowMs)
       // All of them at once would take the whole quota.
       this.#markets.adopt({ ...facts, native: {} }, nowMs, (checkMs += RESUMED_CHECK_MS))
     }
+    this.#review()
   }
 
   select(selection: SelectionOptions): void {
-    this.#selection.change(selection, this.#nowMs())
-    this.#sockets?.setBound(selection.bounds.full)
-    this.#series = seriesOfRules(selection.rules)
+    this.#selected = this.#bounded(selection)
+    this.#selection.change(this.#selected, this.#nowMs())
+    this.#sockets?.setBound(this.#selected.bounds.full)
+    this.#series = seriesOfRules(this.#selected.rules)
     this.#review()
+    this.#followPinned()
     // What was not selected before was not kept, so everything is listed again.
     this.#discovery = this.#createDiscovery(undefined)
     this.#discoveryStop.abort()
+  }
+
+  // Without credentials books are polled, whatever tier they have.
+  #bounded(selection: SelectionOptions): SelectionOptions {
+    if (this.#signer !== undefined) return selection
+    const { full, polled } = selection.bounds
+    return { ...selection, bounds: { full: Math.min(full, polled), polled } }
+  }
+
+  // Lists by series do not have the markets of others, so pinned ones are asked for by name.
+  #followPinned(): void {
+    for (const ticker of this.#selected.pinned) {
+      this.#markets.resume(ticker, this.#nowMs(), undefined)
+    }
   }
 
   async survey(signal: AbortSignal): Promise<Iterable<SurveyedMarket>> {
@@ -199,7 +226,7 @@ export class VenueBConnector implements Connector {
       await sleep(SURVEY_MS, signal, this.#clock)
     stop.abort()
     await running
-    this.#selection.review(this.#nowMs())
+    this.#selection.review(this.#nowMs(), () => true)
     return this.#selection.survey()
   }
 
@@ -281,13 +308,13 @@ export class VenueBConnector implements Connector {
     })
   }
 
-  #createDiscovery(walkedAt: Micros | undefined): Discovery {
+  #createDiscovery(walkedMs: number | undefined): Discovery {
     return this.#series === undefined
-      ? this.#createWalk(walkedAt)
+      ? this.#createWalk(walkedMs)
       : this.#createSeriesDiscovery(this.#series)
   }
 
-  #createWalk(walkedAt: Micros | undefined): Discovery {
+  #createWalk(walkedMs: number | undefined): Discovery {
     const { sink, log } = this.#context
     return new VenueWalk({
       rest: withRetries(this.#rest, this.#clock),
@@ -296,8 +323,9 @@ export class VenueBConnector implements Connector {
       clock: this.#clock,
       walkMs: this.#scaled(WALK_MS),
       recentMs: this.#listingMs,
-      walkedAt,
-      tell: (request, value) => this.#tell(request, value),
+      walkedMs,
+      rules: rulesNumber(this.#selected),
+      tell: (request, value, of) => this.#tell(request, value, of),
       isKnown: (marketId) => this.#selection.tierOf(marketId) !== undefined,
       onMarkets: (records) => this.#updateMarkets(records, undefined),
       onWalked: (tickers) => this.#suspectUnlisted(tickers, undefined),
@@ -315,7 +343,7 @@ export class VenueBConnector implements Connector {
       eventsMs: Math.max(this.#scaled(EVENTS_MS), marketsMs * 6),
       seriesMs: Math.max(this.#scaled(SERIES_MS), marketsMs * 60),
       onMarkets: (records, series) => this.#updateMarkets(records, series),
-      tell: (request, value) => this.#tell(request, value),
+      tell: (request, value) => this.#tell(request, value, 'all'),
       onListing: (tickers, name) => this.#suspectUnlisted(tickers, name),
     })
   }
@@ -332,24 +360,23 @@ export class VenueBConnector implements Connector {
   }
 
   /** Decides about the markets of an answer, and says so in its request. */
-  #tell(request: CaptureRequest, value: unknown): CaptureRequest | undefined {
+  #tell(request: CaptureRequest, value: unknown, of: 'all' | 'known'): CaptureRequest | undefined {
     const at = { received: this.#context.sink.now(), journal: 0 }
-    const context = { series: readSeriesFacts(request) }
     const nowMs = this.#nowMs()
     let records: MarketRecord[]
     try {
-      records = recordsOf(normalizeCatalogAnswer(value, at, context))
+      records = recordsOf(normalizeCatalogAnswer(value, at, contextOf(request)))
     } catch (error) {
       // The recorder puts a malformed answer into quarantine.
       if (!(error instanceof PriorbookError)) throw error
       return request
     }
-    return tellSelection(request, records, (record) =>
-      toFollowed(
-        this.#selection.update(record, activityOf(record, record.native), nowMs),
-        this.#markets.get(record.marketId) !== undefined,
-      ),
-    )
+    return tellSelection(request, records, (record) => {
+      const { marketId } = record
+      if (of === 'known' && this.#selection.tierOf(marketId) === undefined) return UNKNOWN
+      const decision = this.#selection.judge(record, activityOf(record, record.native), nowMs)
+      return toFollowed(decision, this.#markets.get(marketId) !== undefined)
+    })
   }
 
   #createResolution(): ResolutionChecks {
@@ -467,7 +494,18 @@ export class VenueBConnector implements Connector {
         this.#selection.forget([record.marketId])
       }
       this.#markets.update(record, nowMs, series)
+      this.#decideUnlisted(record, nowMs)
     }
+  }
+
+  // A market that no list named: its record came by its name alone.
+  #decideUnlisted(record: MarketRecord, nowMs: number): void {
+    const { marketId, native } = record
+    if (this.#selection.tierOf(marketId) !== undefined) return
+    const decision = this.#selection.judge(record, activityOf(record, native), nowMs)
+    if (decision === undefined || decision.tier === 'none') return
+    const { sink, log } = this.#context
+    noteTier({ ...decision, markets: [marketId] }, sink, log)
   }
 
   #applyLifecycle(record: MarketRecord | undefined): void {
@@ -488,18 +526,27 @@ export class VenueBConnector implements Connector {
   #review(): void {
     const { log, sink } = this.#context
     const isFollowed = (id: string): boolean => this.#markets.get(id) !== undefined
-    for (const change of this.#selection.review(this.#nowMs())) {
+    for (const change of this.#selection.review(this.#nowMs(), isFollowed)) {
       for (const id of change.markets) {
         if (change.tier === 'none' || isFollowed(id)) continue
         this.#discovery.hurry(this.#selection.factsOf(id)?.eventTicker)
       }
-      noteTier({ ...change, markets: change.markets.filter(isFollowed) }, sink, log)
+      const followed = change.markets.filter(isFollowed)
+      noteTier({ ...change, markets: followed }, sink, log)
+      if (change.tier === 'polled') this.#leaveSockets(followed)
     }
   }
 
-  // Markets of an earlier run that nothing is known of yet are followed as the rules of that run said.
+  // A polled book does not go on from the book of a socket.
+  #leaveSockets(markets: readonly string[]): void {
+    const keys = markets.filter((key) => this.#sockets?.holds(key) === true)
+    if (keys.length === 0) return
+    const why = 'the book is polled from now on'
+    this.#context.sink.note({ note: 'loss', reason: 'not_selected', why, keys })
+  }
+
   #tierOf({ marketId }: VenueBMarket): CaptureTier {
-    return this.#selection.tierOf(marketId) ?? 'full'
+    return this.#selection.tierOf(marketId) ?? 'none'
   }
 
   #shareOutIfDue(): void {
@@ -554,6 +601,7 @@ export class VenueBConnector implements Connector {
 }
 
 const SURVEY_MS = 50
+const UNKNOWN = { tier: 'none', why: 'its event is not known' } as const
 
 function hasBooks(tier: CaptureTier): boolean {
   return tier === 'full' || tier === 'polled'

@@ -100,11 +100,13 @@ export class SeriesDiscovery implements Discovery {
       const end = await readCursorPages(
         this.#options,
         list,
-        ({ reading }) => {
+        ({ value, reading }) => {
           const records = recordsOf(reading)
           for (const { marketId } of records) tickers.add(marketId)
           this.#options.onMarkets(records, series)
-          return records.length
+          // Also those that are not recorded: only a page without any market ends a list.
+          const { markets } = (value ?? {}) as { readonly markets?: unknown }
+          return Array.isArray(markets) ? markets.length : 0
         },
         signal,
       )

@@ -25,7 +25,7 @@ import {
   type NativeObject,
 } from '../capture/fields.ts'
 import { heedSelection } from '../capture/selection/told.ts'
-import { normalizeCatalogAnswer, readSeriesFacts, readSeriesOf } from './catalog.ts'
+import { contextOf, normalizeCatalogAnswer } from './catalog.ts'
 import { readInstrument } from './fields.ts'
 import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
 import {
@@ -112,13 +112,7 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
     case 'event':
     case 'markets':
     case 'market': {
-      const { series } = request
-      const context = {
-        ...(typeof series === 'string' ? { seriesTicker: series } : {}),
-        seriesOf: readSeriesOf(request),
-        series: readSeriesFacts(request),
-      }
-      const { events, problems } = normalizeCatalogAnswer(value, at, context)
+      const { events, problems } = normalizeCatalogAnswer(value, at, contextOf(request))
       return heedSelection(request, { events, problems })
     }
     case 'orderbook': {

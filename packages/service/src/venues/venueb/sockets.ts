@@ -134,7 +134,9 @@ export class VenueBSockets {
     const slot = this.#entries.length + 1
     if (slot > MAX_SLOT) return undefined
     const socket = this.#options.create(slot)
-    const entry: Entry = { slot, socket, keys: new Set(), awaySinceMs: undefined }
+    // It is not away before it could open.
+    const awaySinceMs = this.#nowMs() + staggerMs(slot)
+    const entry: Entry = { slot, socket, keys: new Set(), awaySinceMs }
     this.#entries.push(entry)
     this.#start(entry)
     return entry
@@ -144,13 +146,18 @@ export class VenueBSockets {
     const signal = this.#signal
     if (signal === undefined) return
     const { clock } = this.#options
-    const waitMs = slot === 1 ? 0 : STAGGER_MS * (slot % 8)
     this.#running.push(
-      sleep(waitMs, signal, clock).then(() => this.#options.supervise(socket, slot, signal)),
+      sleep(staggerMs(slot), signal, clock).then(() =>
+        this.#options.supervise(socket, slot, signal),
+      ),
     )
   }
 
   #nowMs(): number {
     return this.#options.clock.monotonicMs()
   }
+}
+
+function staggerMs(slot: number): number {
+  return slot === 1 ? 0 : STAGGER_MS * (slot % 8)
 }

@@ -1,4 +1,4 @@
-import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
+import type { MarketRecord } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureRequest, CaptureSink } from '../capture/contract.ts'
@@ -16,10 +16,12 @@ export type VenueWalkOptions = RequestContext & {
   /** How often all events are listed, and how often what is new or changed. */
   readonly walkMs: number
   readonly recentMs: number
-  /** When an earlier run began its last complete walk. */
-  readonly walkedAt: Micros | undefined
-  /** Completes a request with the decisions about the markets of its answer. */
-  tell(request: CaptureRequest, value: unknown): CaptureRequest | undefined
+  /** When the last complete walk began, in wall milliseconds; a run goes on after it. */
+  readonly walkedMs: number | undefined
+  /** Which rules walk; see `rulesNumber`. */
+  readonly rules: number
+  /** Completes a request with the decisions about the markets of its answer, or about known ones only. */
+  tell(request: CaptureRequest, value: unknown, of: 'all' | 'known'): CaptureRequest | undefined
   isKnown(marketId: string): boolean
   onMarkets(records: readonly MarketRecord[]): void
   /** Called after a complete walk with all markets that trade or will trade. */
@@ -30,6 +32,10 @@ export type VenueWalkOptions = RequestContext & {
 const MAX_PAGES = 1000
 /** Lists of what is new begin this long before the last one, because the venue may list late. */
 const OVERLAP_SECONDS = 60
+/** A walk that failed is tried again this often in the time of one. */
+const RETRIES = 20
+/** Max events that are read by name between two lists. */
+const EVENTS_AT_ONCE = 100
 
 /**
  * Finds all markets of the venue: by a walk over its events at times, and between walks by what was created or
@@ -41,42 +47,48 @@ export class VenueWalk implements Discovery {
   /** Events that are to be read: ticker by ticker. */
   readonly #events = new Set<string>()
   #walkAtMs = -Infinity
+  #retryAtMs = -Infinity
   /** Up to when everything was listed, in seconds of the wall clock. */
   #listedTo: number | undefined
   #wake: (() => void) | undefined
+  #isHurried = false
   isHealthy = true
   isStarted = false
 
   constructor(options: VenueWalkOptions) {
     this.#options = options
-    const { walkedAt, clock, sink, walkMs } = options
-    if (walkedAt === undefined) return
-    const ageMs = (sink.now() - walkedAt) / 1000
-    if (ageMs < 0 || ageMs >= walkMs) return
+    const { walkedMs, clock, sink, walkMs } = options
+    if (walkedMs === undefined) return
+    const ageMs = sink.now() / 1000 - walkedMs
+    if (ageMs >= walkMs) return
     this.#walkAtMs = clock.monotonicMs() - ageMs
-    this.#listedTo = Math.floor(walkedAt / 1e6)
+    this.#listedTo = Math.floor(walkedMs / 1000)
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { clock, walkMs, recentMs } = this.#options
     while (!signal.aborted) {
       const startMs = clock.monotonicMs()
-      const isDue = startMs - this.#walkAtMs >= walkMs
+      this.#isHurried = false
+      const isDue = startMs - this.#walkAtMs >= walkMs && startMs >= this.#retryAtMs
       if (this.#series.size === 0 || isDue) await this.#listSeries(signal)
       const isComplete = isDue ? await this.#walk(signal) : await this.#listRecent(signal)
       if (isDue && isComplete) this.#walkAtMs = startMs
+      // Meanwhile what is new is listed; before the first walk there is nothing else to do.
+      else if (isDue && this.#listedTo !== undefined) this.#retryAtMs = startMs + walkMs / RETRIES
       this.isHealthy = isComplete
       this.isStarted ||= isComplete
       await this.#readEvents(signal)
       // Even a hurried list waits this long, because books have priority in the quota.
       await sleep(recentMs / 10, signal, clock)
       const leftMs = recentMs - (clock.monotonicMs() - startMs)
-      if (this.#events.size === 0 && leftMs > 0) await this.#pause(leftMs, signal)
+      if (!this.#isHurried && leftMs > 0) await this.#pause(leftMs, signal)
     }
   }
 
   hurry(eventTicker?: string): void {
     if (eventTicker !== undefined) this.#events.add(eventTicker)
+    this.#isHurried = true
     this.#wake?.()
   }
 
@@ -111,7 +123,7 @@ export class VenueWalk implements Discovery {
       )
       if (end !== 'complete') return false
     }
-    sink.note({ note: 'walked', since })
+    sink.note({ note: 'walked', since, rules: this.#options.rules })
     this.#listedTo = Math.floor(since / 1e6)
     this.#options.onWalked(tickers)
     return true
@@ -140,11 +152,12 @@ export class VenueWalk implements Discovery {
         request,
         path: '/markets',
         query: { ...shared, min_updated_ts: from },
-        describe: (value) => this.#describe(request, value),
+        // The list does not say what events and series do, by which others are selected or not.
+        describe: (value) => this.#options.tell(request, value, 'known'),
       },
       (answer) => {
         this.#take(answer)
-        return marketsIn(answer.value).length
+        return this.#noteUnknown(answer.value)
       },
       signal,
     )
@@ -164,8 +177,9 @@ export class VenueWalk implements Discovery {
     return markets.length
   }
 
+  // Some of them at a time; one that fails is read again after the others.
   async #readEvents(signal: AbortSignal): Promise<void> {
-    for (const ticker of this.#events) {
+    for (const ticker of [...this.#events].slice(0, EVENTS_AT_ONCE)) {
       const request = { kind: 'event', ticker }
       const path = `/events/${encodeURIComponent(ticker)}`
       const query = { with_nested_markets: 'true' }
@@ -173,10 +187,10 @@ export class VenueWalk implements Discovery {
         { request, path, query, describe: (value) => this.#describe(request, value) },
         signal,
       )
-      // One that the venue does not know will be in the next walk; one that failed is read again.
-      if (answer.ok || answer.status === 404) this.#events.delete(ticker)
+      this.#events.delete(ticker)
       if (answer.ok) this.#take(answer)
-      else if (answer.status !== 404) return
+      // One that the venue does not know will be in the next walk.
+      else if (answer.status !== 404) this.#events.add(ticker)
     }
   }
 
@@ -192,7 +206,7 @@ export class VenueWalk implements Discovery {
       return series === undefined ? [] : [[ticker as string, toRequestSeries(series)] as const]
     })
     const told = facts.length === 0 ? request : { ...request, facts: Object.fromEntries(facts) }
-    return this.#options.tell(told, value)
+    return this.#options.tell(told, value, 'all')
   }
 
   async #pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -6,7 +6,6 @@ import {
   type Instrument,
   type Json,
   type MarketRecord,
-  type Micros,
 } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
@@ -23,9 +22,11 @@ import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
 import { createRest, withRetries, type Rest } from '../capture/rest.ts'
 import { repeat } from '../capture/scheduler.ts'
-import { roundsOfRules, type Rule } from '../capture/selection/rules.ts'
+import { lastWalkMs } from '../capture/selection/last-walk.ts'
+import { roundsOfRules } from '../capture/selection/rules.ts'
 import { noteTier } from '../capture/selection/note-tier.ts'
 import {
+  rulesNumber,
   Selection,
   type SelectionOptions,
   type SurveyedMarket,
@@ -37,6 +38,7 @@ import { normalizeGammaMarkets, parseClobMarket } from './catalog.ts'
 import { parseGammaMarket } from './gamma.ts'
 import {
   isOver,
+  isPastEnd,
   RoundDiscovery,
   VenueCMarkets,
   type Discovery,
@@ -89,11 +91,14 @@ const LINGER_MS = 5_000
 const TICK_MS = 200
 /** With many markets they are looked at less often: this many in each millisecond. */
 const ALIGNED_PER_MS = 20
+/** Max markets that are requested by id after a review. */
+const MAX_MISSING = 500
 
 /** The connector of venue C: it finds rounds, keeps their books, and follows them to their end. */
 export class VenueCConnector implements Connector {
   readonly venue = 'venuec'
-  readonly #context: ConnectorContext
+  readonly #context: Omit<ConnectorContext, 'unresolved'>
+  #unresolved: readonly UnresolvedMarket[]
   readonly #unfollowed: UnfollowedBooks
   readonly #clock: Clock
   readonly #speed: number
@@ -108,6 +113,7 @@ export class VenueCConnector implements Connector {
   readonly #books: BookKeeper
   readonly #polled: PolledBooks
   readonly #selection: Selection
+  #selected: SelectionOptions
   readonly #references: ReferenceSockets
   readonly #watched = new Set<VenueCMarket>()
   #alignedMs = -Infinity
@@ -118,7 +124,9 @@ export class VenueCConnector implements Connector {
   constructor(options: VenueCOptions, context: ConnectorContext) {
     const { speed = 1, aheadMs = AHEAD_MS } = options
     const { sink, log } = context
-    this.#context = context
+    const { unresolved, ...rest } = context
+    this.#context = rest
+    this.#unresolved = unresolved
     this.#unfollowed = new UnfollowedBooks(context.sink)
     this.#clock = context.clock ?? SYSTEM_CLOCK
     this.#speed = speed
@@ -129,8 +137,9 @@ export class VenueCConnector implements Connector {
     }
     const gamma = this.#createRest(options.gammaBase, this.#quotas.gamma)
     const clob = this.#createRest(options.clobBase, this.#quotas.clob)
+    this.#selected = options.selection
     this.#selection = new Selection(options.selection)
-    const markets = new VenueCMarkets((record) => this.#decide(record).tier !== 'none', speed)
+    const markets = new VenueCMarkets((record) => this.#isWanted(record), speed)
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
     const client = new CatalogClient({
@@ -142,7 +151,9 @@ export class VenueCConnector implements Connector {
     })
     const now = (): number => this.#nowMs()
     this.#client = client
-    this.#discovery = this.#createDiscovery(options.selection.rules, context.walkedAt)
+    this.#discovery = this.#createDiscovery(
+      lastWalkMs(context.walked, options.selection, this.#nowMs()),
+    )
     this.#resolution = new ResolutionPoll({ markets, client, speed, log, now })
     const sockets = this.#createSockets(options)
     this.#sockets = sockets
@@ -157,7 +168,8 @@ export class VenueCConnector implements Connector {
     signal.addEventListener('abort', () => this.#stopped.abort(), { once: true })
     if (signal.aborted) this.#stopped.abort()
     const until = this.#stopped.signal
-    this.resume(this.#context.unresolved)
+    this.resume(this.#unresolved)
+    this.#unresolved = []
     const scaled = (ms: number): number => ms / this.#speed
     const resolution = this.#resolution
     const resolutionMs = Math.max(TICK_MS, scaled(RESOLUTION_MS))
@@ -186,16 +198,22 @@ export class VenueCConnector implements Connector {
   resume(unresolved: readonly UnresolvedMarket[]): void {
     for (const { marketId, native, facts } of unresolved) {
       if (this.#markets.get(marketId) !== undefined) continue
-      this.#markets.resume(marketId, recordIn(native, this.#context.sink.now()))
-      if (facts !== undefined) this.#decide({ ...facts, native: toNative(native) })
+      const record = recordIn(native, this.#context.sink.now())
+      this.#markets.resume(marketId, record)
+      const known = facts ?? record
+      if (known === undefined) continue
+      const activity = activityOf({ ...known, native: toNative(native) })
+      this.#selection.adopt({ ...known, marketId }, activity, this.#nowMs())
     }
+    this.#isReviewDue = true
   }
 
   select(selection: SelectionOptions): void {
+    this.#selected = selection
     this.#selection.change(selection, this.#nowMs())
     this.#isReviewDue = true
     // What was not selected before was not kept, so everything is listed again.
-    this.#discovery = this.#createDiscovery(selection.rules, undefined)
+    this.#discovery = this.#createDiscovery(undefined)
   }
 
   async survey(signal: AbortSignal): Promise<Iterable<SurveyedMarket>> {
@@ -204,7 +222,7 @@ export class VenueCConnector implements Connector {
       if (this.#discovery.scans === 0) await sleep(TICK_MS, signal, this.#clock)
     }
     await this.#discovery.findNew(signal)
-    this.#selection.review(this.#nowMs())
+    this.#selection.review(this.#nowMs(), () => true)
     return this.#selection.survey()
   }
 
@@ -228,7 +246,7 @@ export class VenueCConnector implements Connector {
     const sockets = this.#sockets
     if (this.#isOver) return { state: 'stopped', detail: 'stopped' }
     if (this.#discovery.scans === 0) return { state: 'starting', detail: 'looking for markets' }
-    if (this.#watched.size === 0) return { state: 'degraded', detail: 'no market was found' }
+    if (this.#markets.size === 0) return { state: 'degraded', detail: 'no market was found' }
     const down = sockets.status.filter((one) => one.subscriptions > 0 && !one.connected).length
     if (down > 0) return { state: 'degraded', detail: `${down} sockets are not connected` }
     if (sockets.homeless > 0) {
@@ -272,12 +290,12 @@ export class VenueCConnector implements Connector {
     return this.#books.heard(reading.events)
   }
 
-  #createDiscovery(rules: readonly Rule[], walkedAt: Micros | undefined): Discovery {
+  #createDiscovery(walkedMs: number | undefined): Discovery {
     const markets = this.#markets
     const speed = this.#speed
     const client = this.#client
     const now = (): number => this.#nowMs()
-    const rounds = roundsOfRules(rules)
+    const rounds = roundsOfRules(this.#selected.rules)
     if (rounds !== undefined) {
       const aheadMs = this.#aheadMs
       return new RoundDiscovery({ ...rounds, aheadMs, speed, markets, client, now })
@@ -287,14 +305,20 @@ export class VenueCConnector implements Connector {
       client,
       sink: this.#context.sink,
       walkMs: WALK_MS / speed,
-      walkedAt,
+      walkedMs,
+      rules: rulesNumber(this.#selected),
       isKnown: (marketId) => this.#selection.tierOf(marketId) !== undefined,
       now,
     })
   }
 
-  #decide(record: MarketRecord): CaptureDecision {
-    return this.#selection.update(record, activityOf(record), this.#nowMs())
+  #isWanted(record: MarketRecord): boolean {
+    const decision = this.#decide(record)
+    return decision !== undefined && decision.tier !== 'none'
+  }
+
+  #decide(record: MarketRecord): CaptureDecision | undefined {
+    return this.#selection.judge(record, activityOf(record), this.#nowMs())
   }
 
   /** Decides about the markets of an answer, and says so in its request. */
@@ -320,16 +344,31 @@ export class VenueCConnector implements Connector {
     await this.#review(signal)
   }
 
-  /** Says which markets are recorded in another tier from now on, and reads those that were not before. */
+  /** Says which markets are recorded in another tier from now on, and reads those that are not followed. */
   async #review(signal: AbortSignal): Promise<void> {
     const { log, sink } = this.#context
     const isFollowed = (id: string): boolean => this.#markets.get(id) !== undefined
-    const added: string[] = []
-    for (const change of this.#selection.review(this.#nowMs())) {
-      if (change.tier !== 'none') added.push(...change.markets.filter((id) => !isFollowed(id)))
-      noteTier({ ...change, markets: change.markets.filter(isFollowed) }, sink, log)
+    for (const change of this.#selection.review(this.#nowMs(), isFollowed)) {
+      const followed = change.markets.filter(isFollowed)
+      noteTier({ ...change, markets: followed }, sink, log)
+      if (change.tier === 'polled') this.#leaveSockets(followed)
     }
-    if (added.length > 0) await this.#client.byCondition(added, false, signal)
+    const missing = new Set(this.#selected.pinned.filter((id) => !isFollowed(id)))
+    for (const { tier, facts } of this.#selection.survey()) {
+      if (tier !== 'none' && !isFollowed(facts.marketId)) missing.add(facts.marketId)
+    }
+    await this.#client.byCondition([...missing].slice(0, MAX_MISSING), false, signal)
+  }
+
+  // A polled book does not go on from the book of a socket.
+  #leaveSockets(markets: readonly string[]): void {
+    const keys = markets.flatMap((id) => {
+      const market = this.#markets.get(id)
+      return market !== undefined && this.#watched.has(market) ? market.tokens : []
+    })
+    if (keys.length === 0) return
+    const why = 'the book is polled from now on'
+    this.#context.sink.note({ note: 'loss', reason: 'not_selected', why, keys })
   }
 
   #alignIfDue(): void {
@@ -380,17 +419,16 @@ export class VenueCConnector implements Connector {
     )
   }
 
-  // Markets of an earlier run that nothing is known of yet are followed as the rules of that run said.
   #tierOf({ marketId }: VenueCMarket): CaptureTier {
-    return this.#selection.tierOf(marketId) ?? 'full'
+    return this.#selection.tierOf(marketId) ?? 'none'
   }
 
   #isDue(market: VenueCMarket): boolean {
     const nowMs = this.#nowMs()
     if (market.tokens.length === 0 || market.openMs - nowMs > this.#aheadMs) return false
     // A market that closed before its time brings nothing more. After a close in time, the last frames do.
-    if (isOver(market) && nowMs < market.closeMs) return false
-    return nowMs < market.closeMs + LINGER_MS / this.#speed
+    if (isOver(market) && (!market.isRound || nowMs < market.closeMs)) return false
+    return !isPastEnd(market, nowMs - LINGER_MS / this.#speed)
   }
 
   #repeat(name: string, everyMs: number, task: () => Promise<void> | void): Promise<void> {

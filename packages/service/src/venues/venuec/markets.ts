@@ -9,6 +9,8 @@ export type VenueCMarket = FollowedMarket & {
   /** Infinity while it is not known. */
   closeMs: number
   slug: string | undefined
+  /** True for a round, which ends by the clock; other markets trade until the venue closes them. */
+  isRound: boolean
   /** Both tokens, or none while the venue has not published them. */
   tokens: readonly string[]
   /** True once Gamma described it: announcements of the socket lack most of a market. */
@@ -74,6 +76,7 @@ export class VenueCMarkets {
       market.slug = record.slug
       this.#slugs.add(record.slug)
     }
+    if (record.window !== undefined) market.isRound = true
     const tokens = record.outcomes.flatMap(({ tokenId }) => tokenId ?? [])
     if (tokens.length > 1) market.tokens = tokens
     if (market.closeMs === Infinity) market.closeMs = this.#endOf(record)
@@ -97,6 +100,7 @@ function createMarket(marketId: string): VenueCMarket {
   return {
     marketId,
     slug: undefined,
+    isRound: false,
     tokens: [],
     openMs: 0,
     closeMs: Infinity,
@@ -110,7 +114,13 @@ function createMarket(marketId: string): VenueCMarket {
 /** True while a market trades and its books are expected to change. */
 export function isLive(market: VenueCMarket, wallMs: number): boolean {
   if (market.status === 'paused' || isOver(market)) return false
-  return market.openMs <= wallMs && wallMs < market.closeMs
+  return market.openMs <= wallMs && !isPastEnd(market, wallMs)
+}
+
+/** True when a round has ended; the end that the venue names for other markets is only expected. */
+export function isPastEnd({ isRound, closeMs }: VenueCMarket, wallMs: number): boolean {
+  // Of a market without a record only an end in the past is known.
+  return (isRound || closeMs === 0) && closeMs <= wallMs
 }
 
 /** True when the venue says that a market does not trade any more. */
@@ -160,6 +170,10 @@ export class RoundDiscovery implements Discovery {
   /** Reads Gamma's list of the markets that end soon. */
   async scan(signal: AbortSignal): Promise<void> {
     const { assets, windows, aheadMs, markets, client, now } = this.#options
+    if (windows.length === 0) {
+      this.scans++
+      return
+    }
     const isCovered = createCoverage(assets, windows)
     const longestMs = Math.max(...windows.map((window) => (windowSeconds(window) ?? 0) * 1000))
     const fromMs = now()

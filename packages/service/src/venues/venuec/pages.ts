@@ -109,13 +109,20 @@ export class CatalogClient {
       end_date_min: new Date(fromMs).toISOString(),
       end_date_max: new Date(toMs).toISOString(),
     }
-    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+    const last = await this.#requestPage(
+      { ...span, offset: String(MAX_OFFSET) },
+      signal,
+      () => false,
+    )
+    if (last === undefined) return false
+    const isReachable = last.length === 0 || toMs - fromMs <= 1
+    for (let offset = 0; isReachable && offset < MAX_OFFSET; offset += GAMMA_PAGE) {
       const page = await this.#requestPage({ ...span, offset: String(offset) }, signal)
       if (page === undefined) return false
       if (page.length < GAMMA_PAGE) return true
     }
+    if (isReachable) return true
     const middleMs = Math.floor((fromMs + toMs) / 2)
-    if (middleMs <= fromMs) return true
     const isFirst = await this.listEnding(fromMs, middleMs, signal)
     return (await this.listEnding(middleMs, toMs, signal)) && isFirst
   }

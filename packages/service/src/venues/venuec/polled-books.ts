@@ -13,6 +13,9 @@ export type PolledBooksOptions = {
 
 /** Tokens of one request. */
 const BATCH = 50
+/** Max requests at a time. */
+const BATCHES = 4
+const KEYS_PER_NOTE = 200
 /** A book without an answer for this many intervals is closed. */
 const MISSED = 3
 
@@ -21,7 +24,8 @@ export class PolledBooks {
   readonly #options: PolledBooksOptions
   /** When each token was last answered; those that were not for longest are first. */
   readonly #answeredMs = new Map<string, number>()
-  readonly #isLost = new Set<string>()
+  /** Tokens whose books are closed for want of answers. */
+  readonly #lost = new Set<string>()
 
   constructor(options: PolledBooksOptions) {
     this.#options = options
@@ -32,47 +36,59 @@ export class PolledBooks {
     for (const token of this.#answeredMs.keys()) {
       if (tokens.has(token)) continue
       this.#answeredMs.delete(token)
-      this.#isLost.delete(token)
+      this.#lost.delete(token)
     }
     for (const token of tokens)
       if (!this.#answeredMs.has(token)) this.#answeredMs.set(token, -Infinity)
   }
 
-  /** Requests one batch of the books that are due. */
+  /** Requests the books that are due, some batches at a time, and closes those that are late. */
   async poll(signal: AbortSignal): Promise<void> {
-    const { clob, everyMs } = this.#options
     const nowMs = this.#options.clock.monotonicMs()
     const due: string[] = []
     for (const [token, answeredMs] of this.#answeredMs) {
-      if (due.length === BATCH || nowMs - answeredMs < everyMs) break
+      if (due.length === BATCH * BATCHES || nowMs - answeredMs < this.#options.everyMs) break
       due.push(token)
     }
-    if (due.length === 0) return
-    const request = { kind: 'clob_books', polled: true }
-    const body = due.map((token) => ({ token_id: token }))
-    const answer = await clob.send({ request, path: '/books', method: 'POST', body }, signal)
-    const named = new Set<string>()
-    for (const event of answer.ok ? answer.reading.events : []) {
-      if (event.kind === 'snapshot') named.add(event.instrument.key)
-    }
-    this.#note(due, named)
+    const batches: string[][] = []
+    for (let from = 0; from < due.length; from += BATCH) batches.push(due.slice(from, from + BATCH))
+    await Promise.all(batches.map((batch) => this.#request(batch, signal)))
+    this.#closeLate()
   }
 
-  #note(asked: readonly string[], answered: ReadonlySet<string>): void {
-    const { sink, clock, everyMs } = this.#options
-    const nowMs = clock.monotonicMs()
-    const lost: string[] = []
-    for (const token of asked) {
+  async #request(tokens: readonly string[], signal: AbortSignal): Promise<void> {
+    const request = { kind: 'clob_books', polled: true }
+    const body = tokens.map((token) => ({ token_id: token }))
+    const call = { request, path: '/books', method: 'POST' as const, body }
+    const answer = await this.#options.clob.send(call, signal)
+    const answered = new Set<string>()
+    for (const event of answer.ok ? answer.reading.events : []) {
+      if (event.kind === 'snapshot') answered.add(event.instrument.key)
+    }
+    const nowMs = this.#options.clock.monotonicMs()
+    for (const token of tokens) {
       const before = this.#answeredMs.get(token)
       if (before === undefined) continue
-      if (answered.has(token)) this.#isLost.delete(token)
-      else if (nowMs - before > MISSED * everyMs && !this.#isLost.has(token)) lost.push(token)
+      if (answered.has(token)) this.#lost.delete(token)
       // Also without an answer it goes to the end, so that others get their turn.
       this.#answeredMs.delete(token)
       this.#answeredMs.set(token, answered.has(token) ? nowMs : before)
     }
-    for (const token of lost) this.#isLost.add(token)
-    if (lost.length === 0) return
-    sink.note({ note: 'loss', reason: 'unavailable', why: 'polls had no answer', keys: lost })
+  }
+
+  #closeLate(): void {
+    const { sink, clock, everyMs } = this.#options
+    const nowMs = clock.monotonicMs()
+    const late: string[] = []
+    for (const [token, answeredMs] of this.#answeredMs) {
+      // One that never had an answer has no book.
+      const isLate = answeredMs !== -Infinity && nowMs - answeredMs > MISSED * everyMs
+      if (isLate && !this.#lost.has(token)) late.push(token)
+    }
+    for (const token of late) this.#lost.add(token)
+    for (let from = 0; from < late.length; from += KEYS_PER_NOTE) {
+      const keys = late.slice(from, from + KEYS_PER_NOTE)
+      sink.note({ note: 'loss', reason: 'unavailable', why: 'polls had no answer', keys })
+    }
   }
 }

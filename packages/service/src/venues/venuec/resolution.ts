@@ -1,5 +1,5 @@
 import type { CaptureLog } from '../capture/contract.ts'
-import { isOver, type VenueCMarket, type VenueCMarkets } from './markets.ts'
+import { isOver, isPastEnd, type VenueCMarket, type VenueCMarkets } from './markets.ts'
 import type { CatalogClient } from './pages.ts'
 
 /** What polling for resolutions needs. */
@@ -21,6 +21,8 @@ const STEPS: readonly { readonly untilMs: number; readonly everyMs: number }[] =
 ]
 /** When CLOB named the winner and Gamma is silent for this long, nothing more is expected. */
 const GAMMA_LATE_MS = 1_800_000
+/** Max markets that CLOB is asked for at a time, one by one; others wait for their next turn. */
+const CLOB_CALLS = 50
 
 type Poll = { readonly sinceMs: number; nextMs: number; asked: number }
 
@@ -50,13 +52,16 @@ export class ResolutionPoll {
     // Between its end and Gamma's flag a market is still listed as open.
     const missing = ids.filter((id) => !named.has(id))
     if (missing.length > 0) await client.byCondition(missing, false, signal)
-    for (const [id, poll] of due) await this.#continue(id, poll, nowMs, signal)
+    let asked = 0
+    for (const [id, poll] of due) {
+      if (await this.#continue(id, poll, nowMs, asked < CLOB_CALLS, signal)) asked++
+    }
   }
 
   #enlist(nowMs: number): void {
     for (const market of this.#options.markets) {
       const { marketId, closeMs } = market
-      if (closeMs > nowMs && !isOver(market)) {
+      if (!isPastEnd(market, nowMs) && !isOver(market)) {
         // It was closed and is open again: its end is still to come.
         this.#polls.delete(marketId)
       } else if (!this.#polls.has(marketId)) {
@@ -65,19 +70,28 @@ export class ResolutionPoll {
     }
   }
 
-  async #continue(id: string, poll: Poll, nowMs: number, signal: AbortSignal): Promise<void> {
+  // True where CLOB was asked.
+  async #continue(
+    id: string,
+    poll: Poll,
+    nowMs: number,
+    mayAsk: boolean,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     const { markets, client, speed } = this.#options
     const ageMs = (nowMs - poll.sinceMs) * speed
     const market = markets.get(id)
     if (market === undefined || this.#finish(market, ageMs)) {
       this.#polls.delete(id)
-      return
+      return false
     }
     // CLOB often knows the winner first; every other time is enough.
-    if (!market.hasWinner && poll.asked % 2 === 1) await client.clobMarket(id, signal)
+    const isAsked = mayAsk && !market.hasWinner && poll.asked % 2 === 1
+    if (isAsked) await client.clobMarket(id, signal)
     poll.asked++
     const step = STEPS.find(({ untilMs }) => ageMs < untilMs) ?? STEPS.at(-1)!
     poll.nextMs = nowMs + step.everyMs / speed
+    return isAsked
   }
 
   #finish(market: VenueCMarket, ageMs: number): boolean {

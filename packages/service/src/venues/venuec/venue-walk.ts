@@ -1,6 +1,5 @@
-import type { Micros } from '@priorbook/sdk/domain'
 import type { CaptureSink } from '../capture/contract.ts'
-import { isLive, type Discovery, type VenueCMarkets } from './markets.ts'
+import { isOver, type Discovery, type VenueCMarkets } from './markets.ts'
 import type { CatalogClient } from './pages.ts'
 
 /** What finding all markets of the venue needs. */
@@ -12,8 +11,10 @@ export type VenueWalkOptions = {
   readonly sink: Pick<CaptureSink, 'now' | 'note'>
   /** How often everything is listed; between two walks only what is new. */
   readonly walkMs: number
-  /** When an earlier run began its last complete walk. */
-  readonly walkedAt: Micros | undefined
+  /** When the last complete walk began, in wall milliseconds; a run goes on after it. */
+  readonly walkedMs: number | undefined
+  /** Which rules walk; see `rulesNumber`. */
+  readonly rules: number
   /** Our wall clock in milliseconds. */
   readonly now: () => number
 }
@@ -37,8 +38,7 @@ export class VenueWalk implements Discovery {
 
   constructor(options: VenueWalkOptions) {
     this.#options = options
-    const { walkedAt, now, walkMs } = options
-    const walkedMs = walkedAt === undefined ? undefined : walkedAt / 1000
+    const { walkedMs, now, walkMs } = options
     if (walkedMs !== undefined && now() - walkedMs < walkMs) this.#walkedMs = walkedMs
   }
 
@@ -52,7 +52,7 @@ export class VenueWalk implements Discovery {
     }
     const since = sink.now()
     if (!(await client.listEnding(nowMs - PAST_MS, nowMs + FUTURE_MS, signal))) return
-    sink.note({ note: 'walked', since })
+    sink.note({ note: 'walked', since, rules: this.#options.rules })
     this.#walkedMs = nowMs
     this.scans++
   }
@@ -65,13 +65,12 @@ export class VenueWalk implements Discovery {
     await client.listNewest((id) => this.#options.isKnown(id), signal)
   }
 
-  /** Requests some markets again, those that were not for longest: volume, status, times. */
+  /** Requests some markets again, those that were not for longest: volume, status, times, and early ends. */
   async refresh(signal: AbortSignal): Promise<void> {
-    const { client, markets, now } = this.#options
-    const nowMs = now()
+    const { client, markets } = this.#options
     for (const market of markets) {
       const { marketId } = market
-      if (!isLive(market, nowMs)) this.#refreshed.delete(marketId)
+      if (isOver(market)) this.#refreshed.delete(marketId)
       else if (!this.#refreshed.has(marketId)) this.#refreshed.set(marketId, true)
     }
     const due = [...this.#refreshed.keys().take(REFRESHED)]

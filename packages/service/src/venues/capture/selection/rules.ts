@@ -73,7 +73,7 @@ export function toRules(selected: Selected, defaults: readonly Rule[]): readonly
 export function seriesOfRules(rules: readonly Rule[]): readonly string[] | undefined {
   const wanted = rules.filter(({ tier }) => tier !== 'none')
   if (wanted.some(({ series }) => series === undefined)) return undefined
-  return [...new Set(wanted.flatMap(({ series = [] }) => series))]
+  return [...new Set(wanted.flatMap(({ series = [] }) => series.map((one) => one.toUpperCase())))]
 }
 
 /** The assets and windows of all rounds that the rules select; undefined where other markets may be. */
@@ -86,8 +86,18 @@ export function roundsOfRules(
   }
   return {
     assets: [...new Set(wanted.flatMap(({ asset = [] }) => asset.map((one) => one.toUpperCase())))],
-    windows: [...new Set(wanted.flatMap(({ window = [] }) => window))],
+    windows: [
+      ...new Set(wanted.flatMap(({ window = [] }) => window.map((one) => one.toLowerCase()))),
+    ],
   }
+}
+
+/** True where what rules select does not change with time, so that a market need not be looked at again. */
+export function areLasting(rules: readonly Rule[]): boolean {
+  return rules.every(
+    ({ minVolume, minLiquidity, closesWithin }) =>
+      minVolume === undefined && minLiquidity === undefined && closesWithin === undefined,
+  )
 }
 
 /** Finds the first rule that applies to a market at a wall time. */
@@ -99,13 +109,25 @@ export function matchRules(rules: readonly Rule[], record: MarketFacts, nowMs: n
 /** A rule in words, with its number. */
 export function describeRule(rules: readonly Rule[], number: number): string {
   const rule = rules[number - 1]
-  if (rule === undefined) return 'no rule'
+  return rule === undefined ? 'no rule' : `rule ${number} (${wordsOf(rule)})`
+}
+
+/** Max characters of a rule in words: they stand in the record of every market. */
+const MAX_WORDS = 160
+const words = new WeakMap<Rule, string>()
+
+function wordsOf(rule: Rule): string {
+  const known = words.get(rule)
+  if (known !== undefined) return known
   const { tier: _tier, closesWithin, ...rest } = rule
   const parts = Object.entries(rest).map(
     ([name, said]) => `${name} ${Array.isArray(said) ? said.join(' or ') : said}`,
   )
   if (closesWithin !== undefined) parts.push(`closesWithin ${closesWithin / 3.6e6}h`)
-  return `rule ${number} (${parts.length === 0 ? 'every market' : parts.join(', ')})`
+  const text = parts.length === 0 ? 'every market' : parts.join(', ')
+  const cut = text.length > MAX_WORDS ? `${text.slice(0, MAX_WORDS)}…` : text
+  words.set(rule, cut)
+  return cut
 }
 
 function applies(rule: Rule, record: MarketFacts, nowMs: number): boolean {
@@ -131,9 +153,19 @@ function isNamed(
   said: readonly (string | undefined)[],
 ): boolean {
   if (wanted === undefined) return true
-  return said.some(
-    (name) => name !== undefined && wanted.some((one) => one.toLowerCase() === name.toLowerCase()),
-  )
+  const lower = lowerOf(wanted)
+  return said.some((name) => name !== undefined && lower.has(name.toLowerCase()))
+}
+
+const lowered = new WeakMap<readonly string[], ReadonlySet<string>>()
+
+// Made once for each list: rules may name hundreds of series, and are asked for every market.
+function lowerOf(names: readonly string[]): ReadonlySet<string> {
+  const known = lowered.get(names)
+  if (known !== undefined) return known
+  const made = new Set(names.map((name) => name.toLowerCase()))
+  lowered.set(names, made)
+  return made
 }
 
 function isAtLeast(amount: string | undefined, min: number | undefined): boolean {

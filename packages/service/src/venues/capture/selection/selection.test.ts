@@ -23,6 +23,8 @@ function selected(changes: Partial<SelectionOptions> = {}): Selection {
   return new Selection({ rules: RULES, pinned: [], bounds, booksPerMarket: 1, ...changes })
 }
 
+const FOLLOWED = (): boolean => true
+
 const tiers = (selection: Selection, ...ids: string[]): (string | undefined)[] =>
   ids.map((id) => selection.tierOf(id))
 
@@ -63,23 +65,23 @@ describe('a selection', () => {
     const selection = selected({ bounds: { full: 1, polled: 10 } })
     selection.update(market('A'), 100, 0)
     selection.update(market('B'), 140, 0)
-    expect(selection.review(0)).toStrictEqual([])
+    expect(selection.review(0, FOLLOWED)).toStrictEqual([])
     selection.update(market('B'), 160, 0)
-    const changes = selection.review(0).map(({ tier, markets }) => [tier, markets])
+    const changes = selection.review(0, FOLLOWED).map(({ tier, markets }) => [tier, markets])
     expect(changes).toStrictEqual([
       ['full', ['B']],
       ['polled', ['A']],
     ])
     // Now the other one has the advantage.
     selection.update(market('A'), 230, 0)
-    expect(selection.review(0)).toStrictEqual([])
+    expect(selection.review(0, FOLLOWED)).toStrictEqual([])
   })
 
   it('never takes the place of a pinned market, whatever the rules say of it', () => {
     const selection = selected({ pinned: ['P'], bounds: { full: 1, polled: 0 } })
     selection.update(market('A'), 1e9, 0)
     expect(selection.update(market('P', 'Art'), 0, 0).tier).toBe('catalogue')
-    selection.review(0)
+    selection.review(0, FOLLOWED)
     expect(tiers(selection, 'P', 'A')).toStrictEqual(['full', 'catalogue'])
   })
 
@@ -90,8 +92,40 @@ describe('a selection', () => {
     expect(selection.forget(['C'])).toBe(false)
     selection.update(market('C'), 0, 0)
     expect(selection.forget(['A'])).toBe(true)
-    expect(selection.review(0)).toMatchObject([{ tier: 'full', markets: ['C'] }])
+    expect(selection.review(0, FOLLOWED)).toMatchObject([{ tier: 'full', markets: ['C'] }])
     expect(selection.held.full).toBe(4)
+  })
+
+  it('decides nothing more about a market that ended, and knows what it had', () => {
+    const selection = selected({ bounds: { full: 1, polled: 0 } })
+    selection.update(market('A'), 0, 0)
+    expect(selection.judge({ ...market('A'), status: 'resolved' }, 0, 0)?.tier).toBe('full')
+    selection.forget(['A'])
+    expect(selection.judge({ ...market('A'), status: 'resolved' }, 9, 0)).toBeUndefined()
+    expect(selection.tierOf('A')).toBe('full')
+    expect(selection.held.full).toBe(0)
+    expect(selection.update(market('B'), 0, 0).tier).toBe('full')
+  })
+
+  it('takes over what an earlier run decided, and says what is different now', () => {
+    const selection = selected({ bounds: { full: 1, polled: 0 } })
+    const capture = { tier: 'full', why: 'rule 1 (category Politics)' } as const
+    selection.adopt(market('A'), 5, 0)
+    selection.adopt({ ...market('B'), capture }, 4, 0)
+    expect(tiers(selection, 'A', 'B')).toStrictEqual(['full', 'full'])
+    expect(selection.review(0, FOLLOWED)).toMatchObject([{ tier: 'catalogue', markets: ['B'] }])
+    expect(selection.held).toStrictEqual({ full: 1, polled: 0 })
+  })
+
+  it('forgets what ended long ago and is not followed, with its place', () => {
+    const selection = selected({ bounds: { full: 1, polled: 0 } })
+    const closeTime = 3_600_000_000 as NonNullable<MarketRecord['closeTime']>
+    selection.update({ ...market('A'), closeTime }, 100, 0)
+    selection.update(market('B'), 0, 0)
+    selection.review(3 * 3_600_000, () => false)
+    expect([...selection.survey()].map(({ facts, tier }) => [facts.marketId, tier])).toStrictEqual([
+      ['B', 'full'],
+    ])
   })
 
   it('changes its rules while it runs', () => {
@@ -100,10 +134,12 @@ describe('a selection', () => {
     selection.update(market('B', 'Weather'), 0, 0)
     const rules: Rule[] = [{ category: ['Weather'], tier: 'full' }]
     selection.change({ rules, pinned: [], bounds: { full: 2, polled: 2 }, booksPerMarket: 1 }, 0)
-    expect(selection.review(0).map(({ tier, markets }) => [tier, markets])).toStrictEqual([
-      ['none', ['A']],
-      ['full', ['B']],
-    ])
+    expect(selection.review(0, FOLLOWED).map(({ tier, markets }) => [tier, markets])).toStrictEqual(
+      [
+        ['none', ['A']],
+        ['full', ['B']],
+      ],
+    )
   })
 
   it('decides again as a close comes near', () => {
@@ -112,7 +148,7 @@ describe('a selection', () => {
     const closeTime = (10 * 3_600_000_000) as NonNullable<MarketRecord['closeTime']>
     selection.update({ ...market('A'), closeTime }, 0, 0)
     expect(selection.tierOf('A')).toBe('catalogue')
-    selection.review(9 * 3_600_000)
+    selection.review(9 * 3_600_000, FOLLOWED)
     expect(selection.tierOf('A')).toBe('full')
   })
 
@@ -125,9 +161,9 @@ describe('a selection', () => {
       const id = `M${next(40)}`
       if (next(5) === 0) selection.forget([id])
       else selection.update(market(id, next(3) === 0 ? 'Sports' : 'Politics'), next(1000), 0)
-      if (next(20) === 0) selection.review(0)
-      const all = tiers(selection, ...Array.from({ length: 40 }, (_, at) => `M${at}`))
-      const held = (tier: string): number => all.filter((one) => one === tier).length
+      if (next(20) === 0) selection.review(0, FOLLOWED)
+      const all = [...selection.survey()]
+      const held = (tier: string): number => all.filter((one) => one.tier === tier).length
       expect(held('full')).toBeLessThanOrEqual(7)
       expect(held('polled')).toBeLessThanOrEqual(5)
       expect(selection.held).toStrictEqual({ full: held('full'), polled: held('polled') })

@@ -1,4 +1,6 @@
-import type { CaptureDecision, CaptureTier } from '@priorbook/sdk/domain'
+import { crc32 } from 'node:zlib'
+import type { CaptureDecision, CaptureTier, MarketStatus } from '@priorbook/sdk/domain'
+import { BoundedMap } from '../../../lib/bounded-map.ts'
 import { describeRule, matchRules, type MarketFacts, type Rule } from './rules.ts'
 
 /** What a selection needs to know beside its rules. */
@@ -10,6 +12,11 @@ export type SelectionOptions = {
   readonly bounds: { readonly full: number; readonly polled: number }
   /** How many books a market has. */
   readonly booksPerMarket: number
+}
+
+/** A number that changes with the rules: a walk by other rules kept other markets. */
+export function rulesNumber({ rules, pinned }: SelectionOptions): number {
+  return crc32(JSON.stringify([rules, pinned]))
 }
 
 /** Markets that got a tier for one reason. */
@@ -34,6 +41,9 @@ type Entry = {
 
 /** A market that has books loses them only to one that is this much more active. */
 const HYSTERESIS = 1.5
+/** How long after its close a market is forgotten that nobody follows. */
+const GONE_MS = 3_600_000
+const MAX_ENDED = 20_000
 const BOUNDED = ['full', 'polled'] as const
 const BELOW = { full: 'polled', polled: 'catalogue' } as const
 
@@ -47,6 +57,8 @@ export class Selection {
   readonly #entries = new Map<string, Entry>()
   /** Books that each tier holds. */
   readonly #held = { full: 0, polled: 0 }
+  /** The last decisions about markets that ended: they may open again. */
+  readonly #ended = new BoundedMap<string, CaptureDecision>(MAX_ENDED)
   /** True where a market has less than its rule wants. */
   #isCrowded = false
 
@@ -62,6 +74,25 @@ export class Selection {
     for (const entry of this.#entries.values()) this.#match(entry, nowMs)
   }
 
+  /**
+   * Takes what a message says of a market. Undefined for one that ended and has no place: nothing is decided
+   * about it any more.
+   */
+  judge(record: MarketFacts, activity: number, nowMs: number): CaptureDecision | undefined {
+    if (isOver(record) && !this.#entries.has(record.marketId)) return undefined
+    return this.update(record, activity, nowMs)
+  }
+
+  /** Takes a market of an earlier run with what was decided then; `review` says what changes. */
+  adopt(record: MarketFacts, activity: number, nowMs: number): void {
+    if (isOver(record) || this.#entries.has(record.marketId)) return
+    const facts = withoutNative(record)
+    const entry = this.#create(facts)
+    entry.activity = activity
+    this.#match(entry, nowMs)
+    this.#decide(entry, facts.capture ?? this.#place(entry))
+  }
+
   /** Takes what is known of a market now; a new one gets its tier at once where there is room. */
   update(record: MarketFacts, activity: number, nowMs: number): CaptureDecision {
     const known = this.#entries.get(record.marketId)
@@ -75,9 +106,9 @@ export class Selection {
     return entry.decision!
   }
 
-  /** The tier of a market; undefined for one that was never named. */
+  /** The tier of a market, also of one that ended lately; undefined for one that was never named. */
   tierOf(marketId: string): CaptureTier | undefined {
-    return this.#entries.get(marketId)?.decision?.tier
+    return (this.#entries.get(marketId)?.decision ?? this.#ended.get(marketId))?.tier
   }
 
   /** What is known of a market; undefined for one that was never named. */
@@ -98,28 +129,27 @@ export class Selection {
     for (const marketId of marketIds) {
       const entry = this.#entries.get(marketId)
       if (entry === undefined) continue
-      this.#entries.delete(marketId)
       const { tier } = entry.decision!
-      this.#hold(tier, -1)
+      this.#remove(marketId, entry)
       hasRoom ||= tier === 'full' || tier === 'polled'
     }
     return hasRoom && this.#isCrowded
   }
 
   /** Decides again for all markets; returns what changed, grouped by tier and reason. */
-  review(nowMs: number): readonly TierChange[] {
+  review(nowMs: number, isFollowed: (marketId: string) => boolean): readonly TierChange[] {
     for (const [marketId, entry] of this.#entries) {
       const { closeTime = Infinity } = entry.facts
-      // Nobody else says when a market ended that is not recorded.
-      if (entry.decision?.tier === 'none' && closeTime / 1000 < nowMs)
-        this.#entries.delete(marketId)
+      // Nobody else says when a market ended that is not followed.
+      const isGone = closeTime / 1000 + GONE_MS < nowMs && !isFollowed(marketId)
+      if (isGone) this.#remove(marketId, entry)
       else this.#match(entry, nowMs)
     }
     this.#isCrowded = false
     const changed = new Map<string, { decision: CaptureDecision; markets: string[] }>()
     for (const [entry, decision] of this.#share()) {
       const before = entry.decision
-      if (before?.tier === decision.tier) continue
+      if (before?.tier === decision.tier && before.why === decision.why) continue
       this.#decide(entry, decision)
       const name = `${decision.tier} ${decision.why}`
       const group = changed.get(name) ?? { decision, markets: [] }
@@ -132,6 +162,12 @@ export class Selection {
   /** How many books each tier holds now, and its bound. */
   get held(): Readonly<Record<'full' | 'polled', number>> {
     return this.#held
+  }
+
+  #remove(marketId: string, entry: Entry): void {
+    this.#entries.delete(marketId)
+    this.#hold(entry.decision?.tier, -1)
+    if (entry.decision !== undefined) this.#ended.set(marketId, entry.decision)
   }
 
   #create(facts: MarketFacts): Entry {
@@ -224,6 +260,12 @@ export class Selection {
 function withoutNative(record: MarketFacts & { readonly native?: unknown }): MarketFacts {
   const { native: _native, ...facts } = record
   return facts
+}
+
+const OVER: ReadonlySet<MarketStatus> = new Set(['determined', 'disputed', 'resolved', 'voided'])
+
+function isOver({ status, resolution }: MarketFacts): boolean {
+  return resolution?.state === 'final' || (status !== undefined && OVER.has(status))
 }
 
 // Infinity minus itself is not a number.

@@ -58,7 +58,7 @@ it('a request of an older journal, or a damaged one, selects all', () => {
 })
 
 it('a market that was recorded is followed to its end', () => {
-  expect(toFollowed({ tier: 'none', why: 'no rule' }, true).tier).toBe('catalogue')
-  expect(toFollowed({ tier: 'none', why: 'no rule' }, false).tier).toBe('none')
+  expect(toFollowed({ tier: 'none', why: 'no rule' }, true)?.tier).toBe('catalogue')
+  expect(toFollowed({ tier: 'none', why: 'no rule' }, false)?.tier).toBe('none')
   expect(toFollowed({ tier: 'full', why: 'x' }, true)).toStrictEqual({ tier: 'full', why: 'x' })
 })

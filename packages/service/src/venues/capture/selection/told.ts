@@ -7,13 +7,13 @@ import {
 import type { CaptureRequest, Normalized } from '../contract.ts'
 import { isObject } from '../fields.ts'
 
-/** Decides about a market of an answer. */
-export type Decide = (record: MarketRecord) => CaptureDecision
+/** Decides about a market of an answer; undefined where its record stays as it is. */
+export type Decide = (record: MarketRecord) => CaptureDecision | undefined
 
 /**
  * Completes a request with the decisions about the markets of its answer, so that whoever reads the journal
  * keeps the same markets; undefined where none of them is recorded. The largest group of markets that share a
- * decision is not listed.
+ * decision is not listed. Markets about which nothing is decided any more are `unchanged`.
  */
 export function tellSelection(
   request: CaptureRequest,
@@ -21,32 +21,43 @@ export function tellSelection(
   decide: Decide,
 ): CaptureRequest | undefined {
   const groups = new Map<string, CaptureDecision & { readonly markets: string[] }>()
+  const unchanged: string[] = []
   for (const record of records) {
-    const { tier, why } = decide(record)
+    const decision = decide(record)
+    if (decision === undefined) {
+      unchanged.push(record.marketId)
+      continue
+    }
+    const { tier, why } = decision
     const name = `${tier} ${why}`
     const group = groups.get(name) ?? { tier, why, markets: [] }
     group.markets.push(record.marketId)
     groups.set(name, group)
   }
-  if (records.length === 0) return request
+  if (groups.size === 0) return request
   const sorted = [...groups.values()].sort((a, b) => b.markets.length - a.markets.length)
-  if (sorted.every(({ tier }) => tier === 'none')) return undefined
+  if (unchanged.length === 0 && sorted.every(({ tier }) => tier === 'none')) return undefined
   const captured = sorted.map(({ tier, why, markets }, at) =>
     at === 0 ? { tier, why } : { tier, why, markets },
   )
-  return { ...request, captured }
+  return { ...request, captured, ...(unchanged.length === 0 ? {} : { unchanged }) }
 }
 
 /** A market that was recorded and is not selected any more is followed to its end. */
-export function toFollowed({ tier, why }: CaptureDecision, isKnown: boolean): CaptureDecision {
-  if (tier !== 'none' || !isKnown) return { tier, why }
+export function toFollowed(
+  decision: CaptureDecision | undefined,
+  isKnown: boolean,
+): CaptureDecision | undefined {
+  if (decision?.tier !== 'none' || !isKnown) return decision
+  const { why } = decision
   return { tier: 'catalogue', why: `${why}; it was recorded before and is followed to its end` }
 }
 
 /** Keeps the markets that a request says are recorded, with the decisions about them. */
 export function heedSelection(request: CaptureRequest, normalized: Normalized): Normalized {
-  const { captured } = request
+  const { captured, unchanged } = request
   if (!Array.isArray(captured)) return normalized
+  const asTheyAre = new Set<unknown>(Array.isArray(unchanged) ? unchanged : [])
   const named = new Map<string, CaptureDecision>()
   let others: CaptureDecision | undefined
   for (const said of captured as readonly unknown[]) {
@@ -57,7 +68,7 @@ export function heedSelection(request: CaptureRequest, normalized: Normalized): 
     else for (const market of markets) named.set(String(market), decision)
   }
   const events = normalized.events.flatMap((event): readonly TapeEvent[] => {
-    if (event.kind !== 'market') return [event]
+    if (event.kind !== 'market' || asTheyAre.has(event.record.marketId)) return [event]
     const capture = named.get(event.record.marketId) ?? others
     if (capture === undefined) return [event]
     return capture.tier === 'none' ? [] : [{ ...event, record: { ...event.record, capture } }]
