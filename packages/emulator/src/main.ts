@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8'
 import {
   amountOption,
   flagOption,
@@ -103,7 +104,16 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
+/**
+ * How far the heap may grow beyond its live objects before it is collected. By default V8 lets a broad world
+ * grow by half as much again: 770 MB instead of 530 with 30,000 markets.
+ */
+const HEAP_GROWTH_PERCENT = 40
+
 async function emulate(flags: Flags): Promise<{ close(): Promise<void> }> {
+  if (flags.breadth !== undefined) {
+    setFlagsFromString(`--heap-growing-percent=${HEAP_GROWTH_PERCENT}`)
+  }
   const emulator = await startEmulator(optionsOf(flags))
   show(flags, emulator)
   return emulator

@@ -22,53 +22,65 @@ export interface Ladder {
 
 /** Creates an empty ladder. */
 export function createLadder(): Ladder {
-  const bids: Level[] = []
-  const asks: Level[] = []
-  let kept: Book | undefined
+  return new SortedLadder()
+}
 
-  function find(levels: readonly Level[], side: Side, price: number): number {
-    let low = 0
-    let high = levels.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      const other = levels[middle]!.price
-      if (side === 'bid' ? other > price : other < price) low = middle + 1
-      else high = middle
-    }
-    return low
+// A class, because a broad world has tens of thousands: closures would double what a small one takes.
+class SortedLadder implements Ladder {
+  readonly #bids: Level[] = []
+  readonly #asks: Level[] = []
+  #kept: Book | undefined
+
+  side(side: Side): readonly Level[] {
+    return side === 'bid' ? this.#bids : this.#asks
   }
 
-  function set(side: Side, price: number, size: number): LevelChange | undefined {
-    const levels = side === 'bid' ? bids : asks
+  best(side: Side): Level | undefined {
+    return side === 'bid' ? this.#bids[0] : this.#asks[0]
+  }
+
+  sizeAt(side: Side, price: number): number {
+    const levels = this.side(side)
+    const level = levels[find(levels, side, price)]
+    return level?.price === price ? level.size : 0
+  }
+
+  set(side: Side, price: number, size: number): LevelChange | undefined {
+    const levels = side === 'bid' ? this.#bids : this.#asks
     const at = find(levels, side, price)
     const found = levels[at]?.price === price
     const before = found ? levels[at]!.size : 0
     if (before === size) return undefined
-    kept = undefined
+    this.#kept = undefined
     if (size === 0) levels.splice(at, 1)
     else if (found) levels[at] = { price, size }
     else levels.splice(at, 0, { price, size })
     return { side, price, size, delta: size - before }
   }
 
-  return {
-    set,
-    side: (side) => (side === 'bid' ? bids : asks),
-    best: (side) => (side === 'bid' ? bids[0] : asks[0]),
-    sizeAt(side, price) {
-      const levels = side === 'bid' ? bids : asks
-      const level = levels[find(levels, side, price)]
-      return level?.price === price ? level.size : 0
-    },
-    clear() {
-      const gone = (side: Side, levels: readonly Level[]): LevelChange[] =>
-        levels.map(({ price, size }) => ({ side, price, size: 0, delta: -size }))
-      const changes = [...gone('bid', bids), ...gone('ask', asks)]
-      bids.length = 0
-      asks.length = 0
-      kept = undefined
-      return changes
-    },
-    book: () => (kept ??= { bids: bids.slice(), asks: asks.slice() }),
+  clear(): LevelChange[] {
+    const gone = (side: Side, levels: readonly Level[]): LevelChange[] =>
+      levels.map(({ price, size }) => ({ side, price, size: 0, delta: -size }))
+    const changes = [...gone('bid', this.#bids), ...gone('ask', this.#asks)]
+    this.#bids.length = 0
+    this.#asks.length = 0
+    this.#kept = undefined
+    return changes
   }
+
+  book(): Book {
+    return (this.#kept ??= { bids: this.#bids.slice(), asks: this.#asks.slice() })
+  }
+}
+
+function find(levels: readonly Level[], side: Side, price: number): number {
+  let low = 0
+  let high = levels.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const other = levels[middle]!.price
+    if (side === 'bid' ? other > price : other < price) low = middle + 1
+    else high = middle
+  }
+  return low
 }

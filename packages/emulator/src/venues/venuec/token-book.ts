@@ -7,14 +7,17 @@ import type { Condition } from './conditions.ts'
 /** Reads the books of both tokens of a market. */
 export type ReadBooks = (condition: Condition) => readonly [TokenBook, TokenBook]
 
-/** Creates a reader that computes each state of a book once. */
+/** Max markets whose books are kept: enough for the busy ones, which are read again and again. */
+const KEPT = 1_024
+
+/** Creates a reader that computes each state of a busy book once. */
 export function createBookReader(): ReadBooks {
   type Kept = {
     readonly version: number
     readonly tick: number
     readonly books: readonly [TokenBook, TokenBook]
   }
-  const kept = new WeakMap<Proposition, Kept>()
+  const kept = new Map<Proposition, Kept>()
   return (condition) => {
     const { proposition } = condition
     const { version, tick, book } = proposition
@@ -24,7 +27,10 @@ export function createBookReader(): ReadBooks {
       new TokenBook(condition, 0, book),
       new TokenBook(condition, 1, mirror(book)),
     ] as const
+    // The market that was read first or changed longest ago goes first.
+    kept.delete(proposition)
     kept.set(proposition, { version, tick, books })
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value!)
     return books
   }
 }
