@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** One level as the venue writes it. */
 export type WireLevel = { readonly price: string; readonly size: string }
@@ -22,7 +22,5 @@ export type BookSummary = {
  * `generate_orderbook_summary_hash`): SHA-1 of the compact JSON with an empty hash in it.
  */
 export function summaryHash(summary: BookSummary): string {
-  return createHash('sha1')
-    .update(JSON.stringify({ ...summary, hash: '' }))
-    .digest('hex')
+  return hash('sha1', JSON.stringify({ ...summary, hash: '' }))
 }
