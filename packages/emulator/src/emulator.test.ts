@@ -105,12 +105,14 @@ describe('the emulator', () => {
   })
 
   it('starts with 30,000 markets in a few seconds and pages through them', async () => {
-    const begun = performance.now()
+    const before = process.cpuUsage()
     const emulator = await start({
       venues: ['venueb', 'venuec'],
       breadth: { venueb: 20_000, venuec: 10_000 },
     })
-    expect(performance.now() - begun).toBeLessThan(10_000)
+    // Of the processor, not of the clock: other tests run beside this one.
+    const { user, system } = process.cpuUsage(before)
+    expect((user + system) / 1e6).toBeLessThan(8)
     const address = emulator.addresses.venueb!
     const seen = new Set<string>()
     for (let cursor = ''; ;) {
