@@ -126,7 +126,7 @@ class VenueSocket implements Socket {
       this.sizes.set(market, trade.size)
       this.sendTrade(trade)
     }
-    if (trade !== undefined || touchesTop(event)) this.sendTicker(market, at)
+    this.sendTicker(event, trade !== undefined)
   }
 
   private sendAgain(at: number): void {
@@ -195,9 +195,13 @@ class VenueSocket implements Socket {
     }
   }
 
-  private sendTicker(market: Proposition, at: number): void {
+  private sendTicker(event: Extract<WorldEvent, { kind: 'book' }>, isTrade: boolean): void {
+    const { proposition: market, at } = event
     const names = this.markets.names(market)
-    for (const to of this.subscribers.of('ticker', names.ticker)) {
+    const hearers = this.subscribers.of('ticker', names.ticker)
+    // Looked at last: it copies the book.
+    if (hearers.length === 0 || !(isTrade || touchesTop(event))) return
+    for (const to of hearers) {
       to.wire.send(tickerFrame(to.sid, market, names, this.sizes.get(market) ?? 0, at), [])
     }
   }
