@@ -29,6 +29,10 @@ describe('two whole venues of many kinds of markets', () => {
       open = openBooks(run)
       return open >= BOOKS ? true : undefined
     })
+    await until('both walks', OPEN_MS, async () => {
+      const walked = ['walked:venueb', 'walked:venuec'].map((name) => run.store.fact(name))
+      return (await Promise.all(walked)).includes(undefined) ? undefined : true
+    })
     await pause((SECONDS * 1000) / 2)
     // One of the sockets of venue C ends.
     const connection = firstConnection(run)

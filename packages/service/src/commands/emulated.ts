@@ -29,6 +29,7 @@ export async function startEmulated(options: Config['emulator']): Promise<Emulat
   for (const name of ['seed', 'speed', 'changes'] as const) {
     args.push(`--${name}`, String(options[name]))
   }
+  if (options.breadth !== '') args.push('--breadth', options.breadth)
   // In a process group of its own, so that Ctrl-C in a terminal does not stop it before the recorder.
   const child = spawn(process.execPath, [bin, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],

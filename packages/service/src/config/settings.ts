@@ -151,6 +151,11 @@ const SETTINGS = {
       5,
       'How many orders an emulated market has each second at speed 1.',
     ),
+    breadth: setting(
+      text(/^(venue[a-z]:\d+(,venue[a-z]:\d+)*)?$/),
+      '',
+      'Open markets of many kinds that the emulator has beside the rounds, such as venueb:2000,venuec:1000.',
+    ),
   },
 } as const
 

@@ -78,7 +78,6 @@ const AHEAD_MS = 3_600_000
 const PING_MS = 10_000
 const REFERENCE_PING_MS = 5_000
 const NO_REFERENCE = { url: '', feeds: [], assets: [] }
-const SCAN_MS = 60_000
 const NEXT_ROUNDS_MS = 15_000
 const REFRESH_MS = 30_000
 const RESOLUTION_MS = 1_000
@@ -118,6 +117,7 @@ export class VenueCConnector implements Connector {
   readonly #watched = new Set<VenueCMarket>()
   #alignedMs = -Infinity
   #reviewedMs = -Infinity
+  #scannedMs = -Infinity
   readonly #stopped = new AbortController()
   #isOver = false
 
@@ -177,7 +177,7 @@ export class VenueCConnector implements Connector {
       this.#sockets.run(until),
       this.#references.run(until),
       this.#repeat('new markets', scaled(NEXT_ROUNDS_MS), () => this.#discovery.findNew(until)),
-      this.#repeat('the list of markets', scaled(SCAN_MS), () => this.#discovery.scan(until)),
+      this.#repeat('the list of markets', TICK_MS, () => this.#scanIfDue(until)),
       this.#repeat('tiers', TICK_MS, () => this.#reviewIfDue(until)),
       this.#repeat('polled books', TICK_MS, () => this.#polled.poll(until)),
       this.#repeat('fresh records', scaled(REFRESH_MS), () => this.#discovery.refresh(until)),
@@ -334,6 +334,13 @@ export class VenueCConnector implements Connector {
       if (!(error instanceof PriorbookError)) throw error
       return request
     }
+  }
+
+  async #scanIfDue(signal: AbortSignal): Promise<void> {
+    const nowMs = this.#clock.monotonicMs()
+    if (nowMs < this.#scannedMs + this.#discovery.scanMs) return
+    this.#scannedMs = nowMs
+    await this.#discovery.scan(signal)
   }
 
   async #reviewIfDue(signal: AbortSignal): Promise<void> {

@@ -138,6 +138,8 @@ export interface Discovery {
   refresh(signal: AbortSignal): Promise<void>
   /** How often everything was looked at. */
   readonly scans: number
+  /** The time between two calls of `scan`. */
+  readonly scanMs: number
 }
 
 /** Which rounds are looked for. */
@@ -153,6 +155,7 @@ export type RoundDiscoveryOptions = {
   readonly now: () => number
 }
 
+const SCAN_MS = 60_000
 const ROUNDS_AHEAD = 2
 /** A round is requested again from this long before its start on, because tokens can come late. */
 const SOON_MS = 120_000
@@ -162,9 +165,11 @@ export class RoundDiscovery implements Discovery {
   readonly #options: RoundDiscoveryOptions
   /** Passes through Gamma's list so far. */
   scans = 0
+  readonly scanMs: number
 
   constructor(options: RoundDiscoveryOptions) {
     this.#options = options
+    this.scanMs = SCAN_MS / options.speed
   }
 
   /** Reads Gamma's list of the markets that end soon. */

@@ -35,6 +35,8 @@ export class VenueWalk implements Discovery {
   readonly #refreshed = new Map<string, true>()
   #walkedMs: number | undefined
   scans = 0
+  /** A walk that failed is tried again soon; one that is not due costs nothing. */
+  readonly scanMs = 5_000
 
   constructor(options: VenueWalkOptions) {
     this.#options = options
