@@ -44,6 +44,8 @@ export class EventList {
         this.trouble.value = undefined
         this.isLoading.value = false
       })
+      // A search by frequent words may return an empty page and go on.
+      if (this.rows.peek().length === 0) void this.more()
     } catch (error) {
       if (stopped.aborted) return
       const trouble = toTrouble(error)

@@ -1,5 +1,5 @@
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { CategoryTotals, EventPage, EventQuery, MarketQuery } from '../store.ts'
+import type { CategoryTotals, EventPage, EventPlace, EventQuery, MarketQuery } from '../store.ts'
 import type { Database } from './database.ts'
 import { readEvents } from './events.ts'
 import { listFamilies, type Family } from './families.ts'
@@ -25,10 +25,16 @@ export function listEvents(database: Database, query: EventQuery): EventPage {
     events,
     hasMore,
     ...(corrections === undefined ? {} : { corrections }),
-    ...(reached === undefined
-      ? {}
-      : { reached: { value: reached.value!, venue: reached.venue, eventId: reached.marketId } }),
+    ...(reached === undefined ? {} : { reached: toEventPlace(reached) }),
   }
+}
+
+function toEventPlace({
+  value = null,
+  venue,
+  marketId,
+}: NonNullable<MarketQuery['after']>): EventPlace {
+  return { value, venue, eventId: marketId }
 }
 
 function toList({ after, isOpen, ...query }: EventQuery): MarketQuery {
