@@ -88,10 +88,10 @@ function narrow(asked: Selection, search: Search): Selection {
 function searchByWords(database: Database, walk: SearchWalk): Iterable<Listed> | undefined {
   const { search, selection, query, order } = walk
   if (selection.markets <= query.limit) return undefined
-  const hits = findByText(database, search, selection.tables)
+  const isByTime = order.column === 'open' && selection.markets > FEW
+  const hits = findByText(database, search, selection.tables, isByTime)
   if (hits === undefined) return undefined
   if (hits.isFew) return sortListed(readWords(database, hits.words, walk), query.after, order)
-  const isByTime = order.column === 'open' && selection.markets > FEW
   return isByTime ? walkWords(database, hits.words, walk) : undefined
 }
 

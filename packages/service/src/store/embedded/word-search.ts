@@ -8,8 +8,8 @@ import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
 const MAX_WORDS = 2000
 const MAX_MARKETS = 2000
 const MAX_PARTS = 5000
-// Max markets of a tag that are sorted in memory, about 50 ms. A tag is exact, so all of them are hits, and
-// walking a list by volume would pass most others.
+// Max markets of a tag that are sorted in memory, about 50 ms, in another order than that of open times. A tag
+// is exact, so all of them are hits, and walking a list by volume would pass most others.
 const MAX_TAGGED = 10_000
 // Words of a search that are tried, the longest first.
 const MAX_TRIED = 3
@@ -29,10 +29,11 @@ export function findByText(
   database: Database,
   { terms }: Search,
   tables: ListTables,
+  isByTime: boolean,
 ): WordHits | undefined {
   const tag = terms.find(({ kind }) => kind === 'tag')
   const tagged = tag?.word === undefined ? [] : [tag.word]
-  if (tag !== undefined && haveFew(database, tagged, tables, MAX_TAGGED)) {
+  if (tag !== undefined && haveFew(database, tagged, tables, isByTime ? MAX_MARKETS : MAX_TAGGED)) {
     return { words: tagged, isFew: true }
   }
   const pieces = terms
