@@ -43,3 +43,30 @@ test('markets that were announced and never heard of again go; those that may st
   expect((await names()).sort()).toEqual(['later', 'newest', 'open'])
   expect((await store.verify()).problems).toEqual([])
 })
+
+test('an event goes with its last market, and else has the facts of the newest that is left', async () => {
+  const store = createTapeFolder().open()
+  const ended = (marketId: string, eventId: string, more: Partial<MarketRecord>): MarketRecord =>
+    recordOf(marketId, { status: 'resolved', openTime: NOON as Micros, eventId, ...more })
+  const early = { closeTime: (NOON + HOUR) as Micros }
+  const late = { closeTime: (NOON + 50 * HOUR) as Micros }
+  const records = [
+    ended('stays', 'two', { ...late, event: { title: 'Old title' }, tags: ['Kept'] }),
+    ended('goes', 'two', { ...early, event: { title: 'New title' }, tags: ['Gone'] }),
+    ended('alone', 'one', { ...early, event: { title: 'Alone' }, tags: ['Gone'] }),
+    recordOf('newest', { status: 'open', openTime: NOON as Micros }),
+  ]
+  const revisions = records.map((record, at) => {
+    return { kind: 'market', received: NOON as Micros, journal: at + 1, record } as const
+  })
+  await store.append({ ...MADE, position: 10, revisions })
+  expect(await store.event('venuec', 'two')).toMatchObject({ title: 'New title', markets: 2 })
+  const order = { venue: 'venuec', before: NOON + 24 * HOUR, after: 0 } as const
+  expect((await store.removeSome('markets', order)).rows).toBe(2)
+  expect(await store.event('venuec', 'one')).toBeUndefined()
+  const left = { title: 'Old title', tags: ['Kept'], markets: 1, lastClose: late.closeTime }
+  expect(await store.event('venuec', 'two')).toMatchObject(left)
+  expect((await store.events({ tag: 'gone', limit: 5 })).events).toEqual([])
+  expect((await store.events({ text: 'title', limit: 5 })).events).toHaveLength(1)
+  expect((await store.verify()).problems).toEqual([])
+})
