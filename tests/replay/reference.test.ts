@@ -191,6 +191,29 @@ describe('downloaded reference prices', () => {
     ])
   })
 
+  it('come with the markets of a backtest and a replay of the command line', async () => {
+    const { cli } = await servePrices(data)
+    const strategy = join(folder, 'strategy.mjs')
+    writeFileSync(
+      strategy,
+      `let count = 0
+      export const strategy = {
+        onReference() { count++ },
+        onEnd(context) { context.log('prices ' + count) },
+      }`,
+    )
+    const range = ['--from', at(0), '--to', at(100)]
+    const market = `venuec:${MARKET}`
+    const more = ['--references', 'BTC', '--queue', 'proportional', '--json']
+    const report = await cli('backtest', strategy, '--markets', market, ...range, ...more)
+    expect(report).toContain('prices 110')
+    const span = ['--start', at(0), '--end', at(100)]
+    const lines = await cli('replay', market, ...span, '--references', 'BTC')
+    expect(lines.split('\n').filter((line) => line.includes('"type":"reference"'))).toHaveLength(
+      110,
+    )
+  })
+
   it('are refused where parameters of markets are given', async () => {
     const { get } = await servePrices(data)
     for (const more of ['&window=5m', '&metric=price', '&depth=5']) {

@@ -26,6 +26,8 @@ export type BacktestJob = {
   readonly strategy: string
   readonly files: readonly string[]
   readonly markets: readonly MarketName[]
+  /** Assets whose reference prices come from the service too. */
+  readonly references: readonly string[]
   readonly client: ServiceAddress | undefined
   readonly from: number | undefined
   readonly to: number | undefined

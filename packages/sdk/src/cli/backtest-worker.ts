@@ -12,7 +12,7 @@ import {
   type StrategyFactory,
 } from '../backtest/index.ts'
 import { createClient } from '../client/index.ts'
-import { PriorbookError, printMicros, VENUES, type Micros } from '../domain/index.ts'
+import { PriorbookError, printMicros, VENUE_IDS, VENUES, type Micros } from '../domain/index.ts'
 import { downloadSource, replay, type Replay } from '../replay/index.ts'
 import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
 import { fromMarketJson } from '../wire/index.ts'
@@ -73,7 +73,15 @@ async function run(job: BacktestJob): Promise<void> {
           downloadSource(caller, { venue, market_id, dataset, format: 'tape' as const, ...times }),
       ),
     )
-    return replay({ sources, platform: createReplayPlatform(), ...range })
+    const prices = VENUE_IDS.filter((venue) => VENUES[venue].references.length > 0).flatMap(
+      (venue) =>
+        job.references.map((asset) => {
+          const scope = { venue, dataset: 'reference', asset, format: 'tape' } as const
+          return downloadSource(caller, { ...scope, ...times })
+        }),
+    )
+    const platform = createReplayPlatform()
+    return replay({ sources: [...sources, ...prices], platform, ...range })
   }
   const { from, to, split } = job
   const common: Omit<RunOptions, 'events'> = {

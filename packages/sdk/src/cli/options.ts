@@ -49,6 +49,13 @@ export const RANGE_OPTIONS = {
   end: timeOption('Up to, but not including, this received time.'),
 }
 
+/** The option of commands that play reference prices among the rows of markets. */
+export const REFERENCES_OPTION = parsedOption(
+  'Assets whose reference prices are played too, such as BTC,ETH; from the service.',
+  { value: 'ASSETS' },
+  (given) => given.split(',').filter((asset) => asset !== ''),
+)
+
 /** The option of commands that cut books. */
 export const DEPTH_OPTION = {
   depth: routeOption(SCOPE_PARAMS.depth, 'Max levels per side.', { value: 'N' }),

@@ -23,10 +23,11 @@ import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
 import type { WorkerMessage } from '../backtest-worker.ts'
 import { defineCommand, type CliContext } from '../command.ts'
 import { CliError } from '../errors.ts'
-import { parseMarket } from '../options.ts'
+import { parseMarket, REFERENCES_OPTION } from '../options.ts'
 
 const OPTIONS = {
   markets: textOption('LIST', 'Markets of the service, VENUE:ID,VENUE:ID,…'),
+  references: REFERENCES_OPTION,
   from: timeOption('From this received time on.'),
   to: timeOption('Up to, but not including, this received time.'),
   ...RUN_OPTIONS,
@@ -93,6 +94,11 @@ function jobOf({ args, options, service }: Context): BacktestJob {
   if (markets.length > 0 && files.length > 0) {
     throw new UsageError('either --markets or files, not both')
   }
+  const { references = [] } = options
+  if (references.length > 0 && files.length > 0) {
+    const hint = 'Download them with --dataset reference, and name the file beside the others.'
+    throw new UsageError('--references has no meaning for files', hint)
+  }
   const toMicros = (text: string | undefined): number | undefined => {
     if (text === undefined) return undefined
     return /^\d+$/.test(text) ? Number(text) * (text.length === 13 ? 1000 : 1) : parseMicros(text)
@@ -101,6 +107,7 @@ function jobOf({ args, options, service }: Context): BacktestJob {
     strategy: pathToFileURL(resolve(file)).href,
     files: files.map((name) => resolve(name)),
     markets,
+    references,
     client: files.length > 0 ? undefined : service,
     from: toMicros(options.from),
     to: toMicros(options.to),

@@ -5,10 +5,18 @@ import type { ReplayEvent } from '../../replay/index.ts'
 import type { LadderSide } from '../../tape/index.ts'
 import { toGapJson, toMarketJson, type MarketSelector } from '../../wire/index.ts'
 import { defineCommand, type CliContext } from '../command.ts'
-import { DEPTH_OPTION, FAMILY_OPTIONS, parseMarket, present, RANGE_OPTIONS } from '../options.ts'
+import {
+  DEPTH_OPTION,
+  FAMILY_OPTIONS,
+  parseMarket,
+  present,
+  RANGE_OPTIONS,
+  REFERENCES_OPTION,
+} from '../options.ts'
 
 const OPTIONS = {
   ...FAMILY_OPTIONS,
+  references: REFERENCES_OPTION,
   ...RANGE_OPTIONS,
   speed: parsedOption(
     'Recorded pace times N; max (the default) is as fast as possible.',
@@ -51,7 +59,7 @@ const PIECE = 1 << 16
 
 async function replayLocal(context: Context): Promise<void> {
   const { args, options, io, signal } = context
-  for (const name of ['venue', 'series', 'asset', 'window', 'mode'] as const) {
+  for (const name of ['venue', 'series', 'asset', 'window', 'references', 'mode'] as const) {
     if (options[name] === undefined) continue
     throw new UsageError(`--${name} has no meaning for files`)
   }
@@ -89,6 +97,7 @@ async function replayLocal(context: Context): Promise<void> {
 async function replayServed(context: Context): Promise<void> {
   const { options, io, signal } = context
   const { start, end = new Date().toISOString(), speed = 'max', mode, depth } = options
+  const references = options.references?.map((asset) => ({ asset }))
   if (start === undefined) {
     const hint =
       'Such as --start 2026-08-11T15:00:00Z, or --start 15m for the last fifteen minutes.'
@@ -101,7 +110,7 @@ async function replayServed(context: Context): Promise<void> {
       end_time: end,
       speed,
       number_format: 'string',
-      ...present({ depth, mode }),
+      ...present({ depth, mode, references }),
     },
     { signal },
   )

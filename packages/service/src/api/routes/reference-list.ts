@@ -24,11 +24,13 @@ export const REFERENCE_LIST_ROUTE: Route = defineRoute(
     if (venue !== undefined) grant.requireVenue(venue)
     const plan = new PlanFilter(grant)
     const style = styleOf(query)
+    const window = grant.windowStart(context.now())
     const data: ReferenceSeriesJson[] = []
     for (const series of await listReferences(context)) {
       if (venue !== undefined && series.venue !== venue) continue
       if (!plan.includesAsset(series.venue, series.asset)) continue
-      data.push(await toSeriesJson(context, series, style))
+      if (series.extent.lastReceived < window) continue
+      data.push(await toSeriesJson(context, series, window, style))
     }
     const none = data.length === 0 && plan.notice === undefined ? NONE : undefined
     return { kind: 'data', data, count: data.length, meta: noticeMeta(none, plan.notice) }
@@ -38,6 +40,7 @@ export const REFERENCE_LIST_ROUTE: Route = defineRoute(
 async function toSeriesJson(
   { store }: ApiContext,
   { venue, key, feed, asset, unit, description, extent }: ReferenceSeries,
+  window: number,
   style: ValueStyle,
 ): Promise<ReferenceSeriesJson> {
   const [gap] = await store.gaps({ venue, key, open: true })
@@ -49,7 +52,7 @@ async function toSeriesJson(
     unit,
     description,
     key,
-    first_time: timeJson(firstReceived, style)!,
+    first_time: timeJson(Math.max(firstReceived, window), style)!,
     last_time: timeJson(lastReceived, style)!,
     prices: lastSequence - firstSequence + 1,
     open_gap: gap?.reason ?? null,
