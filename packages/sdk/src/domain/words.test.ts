@@ -87,6 +87,7 @@ describe('lists', () => {
       'book_reset',
       'recorder_down',
       'late_discovery',
+      'not_selected',
       'quota',
       'rejected',
       'disk_full',

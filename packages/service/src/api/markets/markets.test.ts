@@ -398,6 +398,7 @@ describe('a market record', () => {
       },
       category: null,
       tags: [],
+      capture: null,
     })
   })
 

@@ -298,7 +298,7 @@ export type OneSeries = {
 }
 
 /** Facts of series by ticker. */
-export type SeriesFacts = ReadonlyMap<string, OneSeries>
+type SeriesFacts = ReadonlyMap<string, OneSeries>
 
 const FEE_FIELDS = ['fee_type', 'fee_multiplier'] as const
 

@@ -115,16 +115,19 @@ export class CatalogClient {
       () => false,
     )
     if (last === undefined) return false
-    const isReachable = last.length === 0 || toMs - fromMs <= 1
-    for (let offset = 0; isReachable && offset < MAX_OFFSET; offset += GAMMA_PAGE) {
+    if (last.length === 0 || toMs - fromMs <= 1) return this.#listSpan(span, signal)
+    const middleMs = Math.floor((fromMs + toMs) / 2)
+    const isFirst = await this.listEnding(fromMs, middleMs, signal)
+    return (await this.listEnding(middleMs, toMs, signal)) && isFirst
+  }
+
+  async #listSpan(span: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean> {
+    for (let offset = 0; offset < MAX_OFFSET; offset += GAMMA_PAGE) {
       const page = await this.#requestPage({ ...span, offset: String(offset) }, signal)
       if (page === undefined) return false
       if (page.length < GAMMA_PAGE) return true
     }
-    if (isReachable) return true
-    const middleMs = Math.floor((fromMs + toMs) / 2)
-    const isFirst = await this.listEnding(fromMs, middleMs, signal)
-    return (await this.listEnding(middleMs, toMs, signal)) && isFirst
+    return true
   }
 
   /** Lists the newest open markets, page by page, until all of a page are known. */
