@@ -169,6 +169,28 @@ describe('the lists of venue B', () => {
     expect(get('/exchange/schedule')).toMatchObject({ schedule: { maintenance_windows: [] } })
   })
 
+  it('have the fields that the official client 3.34 refuses to miss', () => {
+    const bounds = new Set(allMarkets({}).map((market) => market['settlement_bounds_type']))
+    expect([...bounds]).toEqual(['default'])
+    type Series = { category: string; categories: string[] }
+    const { series } = get('/series') as { series: Series[] }
+    for (const { category, categories } of series) expect(categories).toEqual([category])
+    expect(get('/events/fee_changes')).toEqual({ cursor: '', event_fee_changes: [] })
+    const path = `${BASE}/account/limits`
+    const address = { rest: '', ws: '', keyId: keys['keyId']!, privateKey: keys['privateKey']! }
+    const signed = signedHeaders(address, path, BROAD_START + 40_000 - Date.now())
+    const headers = Object.fromEntries(
+      Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value]),
+    )
+    const query = new URLSearchParams()
+    const { body } = venue.upstream.answer({ method: 'GET', path, query, headers, body: '' })
+    expect(JSON.parse(body)).toMatchObject({
+      grants: [],
+      read: { bucket_capacity: 200, refill_rate: 200 },
+      usage_tier: 'basic',
+    })
+  })
+
   it('make candlesticks of trades', () => {
     const { trades } = get('/markets/trades', { limit: '1000' }) as { trades: Trade[] }
     const { ticker } = trades[0]!

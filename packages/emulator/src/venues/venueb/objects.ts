@@ -65,6 +65,7 @@ export function marketObject(
     result: decided ? (first ? 'yes' : 'no') : '',
     rules_primary: about.rules,
     rules_secondary: about.moreRules,
+    settlement_bounds_type: 'default',
     settlement_timer_seconds: 1,
     ...(decided && phase === 'resolved'
       ? {
@@ -148,6 +149,7 @@ function seriesObject(
 ): NativeObject {
   return {
     additional_prohibitions: [],
+    categories: [category],
     category,
     contract_terms_url: `https://example.com/terms/${ticker}.pdf`,
     contract_url: `https://example.com/contracts/${ticker}.pdf`,

@@ -95,7 +95,7 @@ describe.skipIf(folder === undefined)('venue B beside its recordings', () => {
     const { response } = JSON.parse(readFileSync(join(folder!, file), 'utf8')) as {
       response: { event: object; markets: object[] }
     }
-    type Answer = { event: object; markets: { status: string }[] }
+    type Answer = { event: object; markets: Record<string, unknown>[] }
     client.send({ id: 2, cmd: 'subscribe', params: { channels: ['market_lifecycle_v2'] } })
     const { msg } = await client.wait(
       (message) =>
@@ -104,8 +104,12 @@ describe.skipIf(folder === undefined)('venue B beside its recordings', () => {
     )
     const event = String(msg['market_ticker']).replace(/-\d\d$/, '')
     const own = (await get(address, `/events/${event}`)) as Answer
-    expect(sorted(own)).toEqual(sorted(response))
-    expect(Object.keys(own.markets[0]!)).toEqual(Object.keys(response.markets[0]!))
+    // The venue added this field after the recordings: its client 3.34 refuses markets without it.
+    const markets = own.markets.map(
+      ({ settlement_bounds_type: _, ...recorded }: Record<string, unknown>) => recorded,
+    )
+    expect(sorted({ ...own, markets })).toEqual(sorted(response))
+    expect(Object.keys(markets[0]!)).toEqual(Object.keys(response.markets[0]!))
     const book = globSync('venueb/rest/orderbook_KX*.json', { cwd: folder! })[0]!
     const recorded: unknown = JSON.parse(readFileSync(join(folder!, book), 'utf8'))
     const open = (await get(address, '/markets?status=open&series_ticker=KXBTCD')) as {

@@ -33,6 +33,7 @@ export type RestParts = {
 
 /** Max tokens per second in the basic tier. */
 export const READ_TOKENS = 200
+const WRITE_TOKENS = 100
 const BASE = '/trade-api/v2'
 const MAX_BATCH = 100
 
@@ -60,6 +61,7 @@ class Rest {
       series: (request) => this.listSeries(request),
       'series/fee_changes': () => good({ series_fee_change_arr: [] }),
       events: (request) => this.listEvents(request, 'events'),
+      'events/fee_changes': () => good({ cursor: '', event_fee_changes: [] }),
       'events/multivariate': (request) => this.listEvents(request, 'combos'),
       markets: (request) => this.listMarkets(request),
       'markets/orderbooks': (request) => this.manyBooks(request),
@@ -67,8 +69,7 @@ class Rest {
       'markets/candlesticks': (request) => this.manyCandles(request),
       'exchange/status': () => good({ exchange_active: true, trading_active: true }),
       'exchange/schedule': () => good({ schedule: SCHEDULE }),
-      'account/limits': (request) =>
-        check(request) ?? good({ read_limit: READ_TOKENS, usage_tier: 'basic', write_limit: 100 }),
+      'account/limits': (request) => check(request) ?? good(LIMITS),
       'historical/cutoff': () => this.cutoff(),
     }
   }
@@ -278,6 +279,14 @@ class Rest {
     const { ticker: key } = this.markets.names(market)
     return { kind: 'full', key, book: depth > 0 ? cut : market.book }
   }
+}
+
+// Buckets of the basic tier hold the tokens of one second.
+const LIMITS = {
+  grants: [],
+  read: { bucket_capacity: READ_TOKENS, refill_rate: READ_TOKENS },
+  usage_tier: 'basic',
+  write: { bucket_capacity: WRITE_TOKENS, refill_rate: WRITE_TOKENS },
 }
 
 const CUTOFF_MS = 90 * 86_400_000
