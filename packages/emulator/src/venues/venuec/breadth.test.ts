@@ -59,6 +59,24 @@ describe('Gamma over a broad world', () => {
     expect(venue.get('/gamma/markets', { offset: '10001' }).status).toBe(422)
   })
 
+  it('pages through all markets and events by cursor, in any order, as by offset', () => {
+    const walk = <T>(kind: 'markets' | 'events', query: Query): T[] => {
+      const rows: T[] = []
+      for (let cursor: Query = {}; ;) {
+        const page = get(`/gamma/${kind}/keyset`, { limit: '90', ...query, ...cursor }) as Query
+        rows.push(...(page[kind] as unknown as T[]))
+        if (!('next_cursor' in page)) return rows
+        cursor = { after_cursor: page['next_cursor']! }
+      }
+    }
+    const orders: Query[] = [{ ascending: 'false' }, { order: 'endDate,volumeNum' }]
+    for (const query of orders) expect(walk('markets', query)).toEqual(allMarkets(query))
+    expect(walk('events', { order: 'endDate' })).toEqual(all('/gamma/events', { order: 'endDate' }))
+    for (const query of [{ offset: '0' }, { after_cursor: 'x' }, { limit: '0' }] as Query[]) {
+      expect(venue.get('/gamma/markets/keyset', query).status).toBe(422)
+    }
+  })
+
   it('marks the markets of an exclusive question as one group', () => {
     const events = all<Event>('/gamma/events', { closed: 'false' })
     const election = events.find(({ markets }) => markets.length > 10)!

@@ -33,6 +33,75 @@ export function selectRows<Row>(
   const offset = wholeOf(query, 'offset', 0)
   if (limit === undefined || offset === undefined) return { problem: 'invalid limit or offset' }
   if (offset > MAX_OFFSET) return { problem: `offset must not exceed ${MAX_OFFSET}` }
+  const ordered = orderRows(all, query, shape)
+  if ('problem' in ordered) return ordered
+  return ordered.rows.slice(offset, offset + Math.min(limit, MAX_LIMIT))
+}
+
+/** A page that is continued by a cursor, which is absent on the last page. */
+export type KeysetPage<Row> = { readonly rows: readonly Row[]; readonly next?: string }
+
+/**
+ * The same for /keyset, whose cursor is the position of the last row in the order: rows that come or go
+ * meanwhile shift nothing.
+ */
+export function selectKeyset<Row>(
+  all: readonly Row[],
+  query: URLSearchParams,
+  shape: Shape<Row>,
+  maxLimit: number,
+): KeysetPage<Row> | QueryProblem {
+  if (query.has('offset')) return { problem: 'offset is not supported, use after_cursor' }
+  const limit = Math.min(wholeOf(query, 'limit', DEFAULT_LIMIT) ?? NaN, maxLimit)
+  if (!(limit > 0)) return { problem: 'invalid limit' }
+  const ordered = orderRows(all, query, shape)
+  if ('problem' in ordered) return ordered
+  const { rows, names, isDescending } = ordered
+  const readers = names.map((name) => shape.orders[name]!)
+  const sign = isDescending ? -1 : 1
+  const idSign = names[0] === 'id' ? sign : 1
+  const positionOf = (row: Row): number[] => [
+    ...readers.map((read) => sign * read(row)),
+    idSign * shape.orders['id']!(row),
+  ]
+  const after = parseCursor(query.get('after_cursor'), names.length + 1)
+  if (after === 'invalid') return { problem: 'after_cursor is not valid' }
+  const left =
+    after === undefined ? rows : rows.filter((row) => compareKeys(positionOf(row), after) > 0)
+  const page = left.slice(0, limit)
+  if (left.length <= limit) return { rows: page }
+  return { rows: page, next: toCursor(positionOf(page.at(-1)!)) }
+}
+
+function toCursor(position: readonly number[]): string {
+  return Buffer.from(JSON.stringify(position)).toString('base64url')
+}
+
+function parseCursor(
+  text: string | null,
+  length: number,
+): readonly number[] | 'invalid' | undefined {
+  if (text === null) return undefined
+  try {
+    const position: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
+    const isPosition = Array.isArray(position) && position.length === length
+    return isPosition && position.every((key) => typeof key === 'number') ? position : 'invalid'
+  } catch {
+    return 'invalid'
+  }
+}
+
+type Ordered<Row> = {
+  readonly rows: readonly Row[]
+  readonly names: readonly string[]
+  readonly isDescending: boolean
+}
+
+function orderRows<Row>(
+  all: readonly Row[],
+  query: URLSearchParams,
+  shape: Shape<Row>,
+): Ordered<Row> | QueryProblem {
   const filters = filtersOf(query, shape)
   if ('problem' in filters) return filters
   const names = (query.get('order') ?? 'id').split(',')
@@ -41,8 +110,7 @@ export function selectRows<Row>(
   }
   const chosen = all.filter((row) => filters.every((filter) => filter(row)))
   const isDescending = query.get('ascending') === 'false'
-  const sorted = sortRows(chosen, names, shape, isDescending)
-  return sorted.slice(offset, offset + Math.min(limit, MAX_LIMIT))
+  return { rows: sortRows(chosen, names, shape, isDescending), names, isDescending }
 }
 
 /** A whole number of the query; undefined where it is not one. */
@@ -68,14 +136,16 @@ function sortRows<Row>(
   const readers = names.map((name) => shape.orders[name]!)
   // Keys are read once per row: some of them are sums over a book.
   const keyed = rows.map((row) => ({ row, keys: readers.map((read) => sign * read(row)) }))
-  keyed.sort((a, b) => {
-    for (let at = 0; at < a.keys.length; at++) {
-      const difference = a.keys[at]! - b.keys[at]!
-      if (difference !== 0) return difference
-    }
-    return 0
-  })
+  keyed.sort((a, b) => compareKeys(a.keys, b.keys))
   return keyed.map(({ row }) => row)
+}
+
+function compareKeys(a: readonly number[], b: readonly number[]): number {
+  for (let at = 0; at < a.length; at++) {
+    const difference = a[at]! - b[at]!
+    if (difference !== 0) return difference
+  }
+  return 0
 }
 
 type Keep<Row> = (row: Row) => boolean

@@ -1,7 +1,7 @@
 import type { Payload, UpstreamAnswer, UpstreamRequest } from '../../core/upstream.ts'
 import { failed, good, goodText } from './answers.ts'
 import type { Condition, Conditions, EventGroup } from './conditions.ts'
-import { selectRows, wholeOf, type Shape } from './gamma-query.ts'
+import { selectKeyset, selectRows, wholeOf, type Shape } from './gamma-query.ts'
 import { eventShape, marketShape } from './gamma-shapes.ts'
 import { GammaTexts } from './gamma-texts.ts'
 import { claimOf, type Memory } from './memory.ts'
@@ -27,6 +27,9 @@ export function createGamma(parts: GammaParts): (request: UpstreamRequest) => Up
 /** Results of each type on a page of the search by default. */
 const SEARCH_LIMIT = 5
 const MAX_TAGS = 300
+/** Max rows per page of the lists by cursor. */
+const MAX_KEYSET_MARKETS = 100
+const MAX_KEYSET_EVENTS = 500
 
 class Gamma {
   private readonly conditions: Conditions
@@ -51,6 +54,10 @@ class Gamma {
       if (first === 'events') return this.listEvents(query)
       if (first === 'tags') return this.listTags(query)
       if (first === 'public-search') return this.search(query)
+    } else if (parts.length === 2 && second === 'keyset' && first === 'markets') {
+      return this.keysetMarkets(query)
+    } else if (parts.length === 2 && second === 'keyset' && first === 'events') {
+      return this.keysetEvents(query)
     } else if (first === 'markets') {
       if (second === 'slug' && third !== undefined) {
         return this.market(this.conditions.bySlug(third), 'slug')
@@ -79,6 +86,22 @@ class Gamma {
     const chosen = selectRows(this.conditions.events(), query, this.events)
     if ('problem' in chosen) return refused(chosen.problem, 'gamma_events')
     return goodText(`[${this.listText(chosen)}]`, 'gamma_events', claimsOf(chosen))
+  }
+
+  private keysetMarkets(query: URLSearchParams): UpstreamAnswer {
+    const page = selectKeyset(this.conditions.all(), query, this.markets, MAX_KEYSET_MARKETS)
+    if ('problem' in page) return refused(page.problem, 'gamma_markets')
+    const isTagged = query.get('include_tag') === 'true'
+    const texts = page.rows.map((condition) => this.texts.market(condition, isTagged))
+    const body = `{"markets":[${texts.join(',')}]${nextCursor(page.next)}}`
+    return goodText(body, 'gamma_markets', page.rows.map(claimOf))
+  }
+
+  private keysetEvents(query: URLSearchParams): UpstreamAnswer {
+    const page = selectKeyset(this.conditions.events(), query, this.events, MAX_KEYSET_EVENTS)
+    if ('problem' in page) return refused(page.problem, 'gamma_events')
+    const body = `{"events":[${this.listText(page.rows)}]${nextCursor(page.next)}}`
+    return goodText(body, 'gamma_events', claimsOf(page.rows))
   }
 
   private market(condition: Condition | undefined, name: string): UpstreamAnswer {
@@ -137,6 +160,10 @@ class Gamma {
 
 function claimsOf(events: readonly EventGroup[]): Payload[] {
   return events.flatMap(({ conditions }) => conditions.map(claimOf))
+}
+
+function nextCursor(next: string | undefined): string {
+  return next === undefined ? '' : `,"next_cursor":"${next}"`
 }
 
 function refused(problem: string, bucket: string): UpstreamAnswer {
