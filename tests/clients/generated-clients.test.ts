@@ -1,26 +1,26 @@
-import { spawn } from 'node:child_process'
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from '../sdk/enough.ts'
+import { install, type Installed } from './install.ts'
 
-// Programs that strangers would use with our OpenAPI document, in versions that are known to work. They
-// are installed into a temporary folder.
-const PYTHON_PACKAGES = ['openapi-python-client==0.29.1', 'openapi-spec-validator==0.9.0']
-const NPM_PACKAGES = ['openapi-typescript@7.13.0', 'typescript@5.9.3']
+// Programs that strangers would use with our OpenAPI document.
+const PACKAGES = {
+  pip: ['openapi-python-client==0.29.1', 'openapi-spec-validator==0.9.0'],
+  npm: ['openapi-typescript@7.13.0', 'typescript@5.9.3'],
+}
 // About half a minute on a quiet machine.
 const INSTALL_MS = 300_000
 
 let api: EmulatedApi
 let url: string
+let installed: Installed
 let folder: string
 
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'priorbook-clients-'))
-  writeFileSync(join(folder, 'package.json'), '{"private":true,"type":"module"}')
-  await Promise.all([installPython(), installNpm()])
+  installed = await install(PACKAGES)
+  folder = installed.folder
 }, INSTALL_MS)
 
 beforeAll(async () => {
@@ -31,25 +31,35 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await api.close()
-  rmSync(folder, { recursive: true, force: true })
+  installed.remove()
 })
 
 describe('the OpenAPI document', () => {
   it('is valid for a public validator', async () => {
-    const { code, text } = await run(python('openapi-spec-validator'), ['openapi.json'])
+    const { code, text } = await installed.run(installed.python('openapi-spec-validator'), [
+      'openapi.json',
+    ])
     expect([code, text.trim()]).toEqual([0, 'openapi.json: OK'])
   })
 
   it('gives a Python client without a warning, which reads every kind of answer exactly', async () => {
     const paths = ['--path', 'openapi.json', '--output-path', 'priorbook_client']
     const options = ['--meta', 'none', '--fail-on-warning']
-    const generated = await run(python('openapi-python-client'), ['generate', ...paths, ...options])
+    const generated = await installed.run(installed.python('openapi-python-client'), [
+      'generate',
+      ...paths,
+      ...options,
+    ])
     expect([generated.code, generated.text.trim()]).toEqual([0, 'Generating priorbook_client'])
     const program = join(folder, 'call_routes.py')
     copyFileSync(join(import.meta.dirname, 'call_routes.py'), program)
     const calls = callsOf(api)
     const input = calls.map((call) => `${JSON.stringify(call)}\n`).join('')
-    const { code, text } = await run(python('python'), [program, url, api.keyOf()], input)
+    const { code, text } = await installed.run(
+      installed.python('python'),
+      [program, url, api.keyOf()],
+      input,
+    )
     const expected = calls.map(({ operation }) => `${operation}: ok`)
     expect(text.trim().split('\n')).toEqual(expected)
     expect(code).toBe(0)
@@ -57,7 +67,11 @@ describe('the OpenAPI document', () => {
 
   it('gives TypeScript types that compile strictly and hold real answers', async () => {
     const bin = join(folder, 'node_modules/.bin')
-    const generated = await run(join(bin, 'openapi-typescript'), ['openapi.json', '-o', 'api.ts'])
+    const generated = await installed.run(join(bin, 'openapi-typescript'), [
+      'openapi.json',
+      '-o',
+      'api.ts',
+    ])
     expect(generated.code).toBe(0)
     expect(generated.text).not.toMatch(/warn|error/i)
     expect(readFileSync(join(folder, 'api.ts'), 'utf8')).toContain('Book: {')
@@ -69,7 +83,7 @@ describe('the OpenAPI document', () => {
       '--skipLibCheck',
       'false',
     ]
-    const { code, text } = await run(join(bin, 'tsc'), [...flags, 'use.ts'])
+    const { code, text } = await installed.run(join(bin, 'tsc'), [...flags, 'use.ts'])
     expect([code, text]).toEqual([0, ''])
   })
 })
@@ -150,43 +164,4 @@ async function useOfTypes(server: EmulatedApi): Promise<string> {
   const query = `export const query: NonNullable<operations['venueb_snapshots']['parameters']['query']> = { order: 'desc', interval: '1m' }\n`
   const wrong = `// @ts-expect-error: there is no such interval\nquery.interval = '7m'\n`
   return `import type { components, operations } from './api.ts'\n${lines.join('')}${query}${wrong}`
-}
-
-const python = (program: string): string => join(folder, 'venv/bin', program)
-
-async function installPython(): Promise<void> {
-  const options = ['--quiet', '--disable-pip-version-check']
-  await mustRun('python3', ['-m', 'venv', 'venv'])
-  await mustRun(python('pip'), ['install', ...options, ...PYTHON_PACKAGES])
-}
-
-async function installNpm(): Promise<void> {
-  // Inside `npm run`, npm gives its own path, which may be another npm than the one on PATH.
-  const npm = process.env['npm_execpath']
-  const [command, first] = npm === undefined ? ['npm', []] : [process.execPath, [npm]]
-  const options = ['install', '--no-audit', '--no-fund', '--ignore-scripts']
-  await mustRun(command, [...first, ...options, ...NPM_PACKAGES])
-}
-
-async function mustRun(command: string, args: readonly string[]): Promise<void> {
-  const { code, text } = await run(command, args)
-  if (code !== 0) throw new Error(`${command} ${args.join(' ')} failed: ${text}`)
-}
-
-function run(
-  command: string,
-  args: readonly string[],
-  input = '',
-): Promise<{ readonly code: number | null; readonly text: string }> {
-  // The Python generator formats with a program that it looks for on PATH.
-  const path = [join(folder, 'venv/bin'), process.env['PATH']].join(delimiter)
-  const child = spawn(command, args, { cwd: folder, env: { ...process.env, PATH: path } })
-  let text = ''
-  child.stdout.on('data', (bytes) => (text += String(bytes)))
-  child.stderr.on('data', (bytes) => (text += String(bytes)))
-  child.stdin.end(input)
-  return new Promise((resolve, reject) => {
-    child.on('error', reject)
-    child.on('close', (code) => resolve({ code, text }))
-  })
 }
