@@ -175,6 +175,13 @@ describe('the lists of venue B', () => {
     type Series = { category: string; categories: string[] }
     const { series } = get('/series') as { series: Series[] }
     for (const { category, categories } of series) expect(categories).toEqual([category])
+    const { event_ticker: event } = allMarkets({ status: 'open' })[0]!
+    const flat = get(`/events/${event}`) as { event: Event; markets: readonly Market[] }
+    expect(get(`/events/${event}`, { with_nested_markets: 'true' })).toEqual({
+      event: { ...flat.event, markets: flat.markets },
+      markets: flat.markets,
+    })
+    expect(Object.keys(get('/events/multivariate') as object)).toEqual(['cursor', 'events'])
     expect(get('/events/fee_changes')).toEqual({ cursor: '', event_fee_changes: [] })
     const path = `${BASE}/account/limits`
     const address = { rest: '', ws: '', keyId: keys['keyId']!, privateKey: keys['privateKey']! }

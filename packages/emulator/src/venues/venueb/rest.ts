@@ -150,7 +150,8 @@ class Rest {
       return nested ? `${event.slice(0, -1)},"markets":[${group.map(this.text).join(',')}]}` : event
     })
     const shown = nested ? page.rows.flat().map(this.claim) : []
-    const body = `{"cursor":"${page.cursor}","events":[${texts.join(',')}],"milestones":[]}`
+    const milestones = kind === 'events' ? ',"milestones":[]' : ''
+    const body = `{"cursor":"${page.cursor}","events":[${texts.join(',')}]${milestones}}`
     return goodText(body, shown)
   }
 
@@ -159,9 +160,10 @@ class Rest {
     if (group.length === 0) return missing('event')
     const event = eventObject(group[0]!, this.markets.names(group[0]!))
     const objects = group.map(this.object)
-    return query.get('with_nested_markets') === 'true'
-      ? good({ event: { ...event, markets: objects } }, group.map(this.claim))
-      : good({ event, markets: objects }, group.map(this.claim))
+    // The list beside the event is deprecated and always there, also when it is repeated inside.
+    const isNested = query.get('with_nested_markets') === 'true'
+    const shown = isNested ? { ...event, markets: objects } : event
+    return good({ event: shown, markets: objects }, group.map(this.claim))
   }
 
   private eventMetadata(ticker: string): UpstreamAnswer {
