@@ -26,6 +26,9 @@ export type Wanted = {
   readonly python?: string
 }
 
+/** Max time of one program, an installation included. */
+const MAX_RUN_MS = 240_000
+
 /** Installs packages from their registries. Both programs keep downloads in their own caches. */
 export async function install(wanted: Wanted): Promise<Installed> {
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-clients-'))
@@ -105,7 +108,8 @@ function runIn(
   args: readonly string[],
   input: string,
 ): Promise<Ended> {
-  const child = spawn(command, args, { cwd, env })
+  // A socket that stays silent must not keep its client, and with it the test, forever.
+  const child = spawn(command, args, { cwd, env, timeout: MAX_RUN_MS })
   let text = ''
   child.stdout.on('data', (bytes) => (text += String(bytes)))
   child.stderr.on('data', (bytes) => (text += String(bytes)))
