@@ -1,7 +1,8 @@
 """Follows markets on Kalshi's socket with websockets, signed by the official client.
 
-Prints {"frames", "books", "trades", "lifecycle", "gaps"}: how many frames with books came, the books after
-the last one, and how often a sequence number was not the successor of the one before.
+Prints {"frames", "books", "trades", "lifecycle", "gaps", "refused"}: how many frames with books came, the books after
+the last one, and how often a sequence number was not the successor of the one before. `refused` is the
+status for the signature of another key.
 """
 
 import asyncio
@@ -15,11 +16,23 @@ from kalshi_python_sync import KalshiAuth
 url, key_id, private_key, tickers, wanted_frames, wanted_trades, wanted_lifecycle = json.loads(sys.argv[1])
 
 
+def sign(key_id):
+    return KalshiAuth(key_id, private_key).create_auth_headers("GET", "/trade-api/ws/v2")
+
+
+async def connect_with_another_key():
+    try:
+        async with websockets.connect(url, additional_headers=sign("another key")):
+            return 101
+    except websockets.exceptions.InvalidStatus as error:
+        return error.response.status_code
+
+
 async def follow():
-    headers = KalshiAuth(key_id, private_key).create_auth_headers("GET", "/trade-api/ws/v2")
+    refused = await connect_with_another_key()
     books, trades, lifecycle, sequences = {}, [], [], {}
     frames = gaps = 0
-    async with websockets.connect(url, additional_headers=headers) as socket:
+    async with websockets.connect(url, additional_headers=sign(key_id)) as socket:
         channels = {"channels": ["orderbook_delta", "trade"], "market_tickers": tickers}
         await socket.send(json.dumps({"id": 1, "cmd": "subscribe", "params": channels}))
         all_markets = {"channels": ["market_lifecycle_v2"]}
@@ -57,8 +70,8 @@ async def follow():
         ticker: [[[price, str(count)] for price, count in side.items()] for side in book]
         for ticker, book in books.items()
     }
-    told = {"frames": frames, "books": sides, "trades": trades, "lifecycle": lifecycle, "gaps": gaps}
-    print(json.dumps(told))
+    told = {"frames": frames, "books": sides, "trades": trades, "lifecycle": lifecycle}
+    print(json.dumps({**told, "gaps": gaps, "refused": refused}))
 
 
 TRADE_FIELDS = ["trade_id", "market_ticker", "yes_price_dollars", "count_fp", "taker_outcome_side"]
