@@ -7,10 +7,10 @@ import { delimiter, join } from 'node:path'
 export type Installed = {
   readonly folder: string
   /** Runs a program in the folder, with the installed Python programs first on PATH. */
-  run(command: string, args: readonly string[], input?: string): Promise<Ended>
+  readonly run: (command: string, args: readonly string[], input?: string) => Promise<Ended>
   /** The path of an installed Python program. */
-  python(program: string): string
-  remove(): void
+  readonly python: (program: string) => string
+  readonly remove: () => void
 }
 
 /** How a program ended, with everything that it printed. */

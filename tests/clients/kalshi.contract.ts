@@ -4,7 +4,7 @@ import type { Caller } from './caller.ts'
 import { fromBidsOnly, lastAnswered, lastPayloads, toUnits, type Side } from './truth-books.ts'
 
 /** A client of Kalshi over an emulator; both exist once tests run. */
-export type KalshiParts = { caller(): Caller; emulator(): Emulator }
+export type KalshiParts = { readonly caller: () => Caller; readonly emulator: () => Emulator }
 
 type Market = {
   readonly ticker: string

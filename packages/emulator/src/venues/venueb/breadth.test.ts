@@ -184,7 +184,7 @@ describe('the lists of venue B', () => {
     expect(Object.keys(get('/events/multivariate') as object)).toEqual(['cursor', 'events'])
     expect(get('/events/fee_changes')).toEqual({ cursor: '', event_fee_changes: [] })
     const path = `${BASE}/account/limits`
-    const address = { rest: '', ws: '', keyId: keys['keyId']!, privateKey: keys['privateKey']! }
+    const address = { rest: '', ws: '', ...keys }
     const signed = signedHeaders(address, path, BROAD_START + 40_000 - Date.now())
     const headers = Object.fromEntries(
       Object.entries(signed).map(([name, value]) => [name.toLowerCase(), value]),

@@ -66,7 +66,7 @@ describe('Gamma over a broad world', () => {
         const page = get(`/gamma/${kind}/keyset`, { limit: '90', ...query, ...cursor }) as Query
         rows.push(...(page[kind] as unknown as T[]))
         if (!('next_cursor' in page)) return rows
-        cursor = { after_cursor: page['next_cursor']! }
+        cursor = { after_cursor: page['next_cursor'] }
       }
     }
     const orders: Query[] = [{ ascending: 'false' }, { order: 'endDate,volumeNum' }]
