@@ -14,7 +14,7 @@ export type Installed = {
 }
 
 /** How a program ended, with everything that it printed. */
-export type Ended = { readonly code: number | null; readonly text: string }
+type Ended = { readonly code: number | null; readonly text: string }
 
 /** Packages in versions that are known to work. */
 export type Wanted = {

@@ -4,7 +4,7 @@ import type { Book, Emulator, Payload, TruthEntry } from '@priorbook/emulator'
 export type Side = readonly (readonly [price: string, size: string])[]
 
 /** A book as sorted numbers: prices in ten-thousandths, sizes in millionths. */
-export type PlainBook = { readonly bids: PlainSide; readonly asks: PlainSide }
+type PlainBook = { readonly bids: PlainSide; readonly asks: PlainSide }
 type PlainSide = readonly (readonly [price: number, size: number])[]
 
 /** The book of a client, from the texts of its levels. */
@@ -30,7 +30,7 @@ export function toUnits(text: string, perOne: number): number {
 }
 
 /** The same of the truth log. */
-export function truthBook({ bids, asks }: Book): PlainBook {
+function truthBook({ bids, asks }: Book): PlainBook {
   const plain = (side: Book['bids']): PlainSide =>
     side.map(({ price, size }) => [price, size] as const).sort(([a], [b]) => a - b)
   return { bids: plain(bids), asks: plain(asks) }
