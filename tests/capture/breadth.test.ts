@@ -72,7 +72,7 @@ describe('two whole venues of many kinds of markets', () => {
     expect(categories.size).toBeGreaterThan(3)
   })
 
-  it('give the same tape again from the journal', async () => {
+  it('give the same tape again from the journal', { timeout: 300_000 }, async () => {
     expect(await run.store.quarantine({ limit: 10 })).toEqual([])
     await run.store.seal()
     const report = await compareWithJournal(run.store, run.data)
