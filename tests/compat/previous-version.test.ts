@@ -169,7 +169,8 @@ async function contentOf(name: string, bytes: Uint8Array): Promise<string | Uint
 const LATER = new RegExp(
   /,"strike":(?:null|"[^"]*"|[\d.]+),"last_anomaly":null/.source +
     /(?:,"asset":(?:null|"[^"]*"),"window":(?:null|"[^"]*"))?/.source +
-    /(?:,"event":(?:null|\{[^{}]*\}),"category":(?:null|"[^"]*"),"tags":\[[^\]]*\])?/.source,
+    /(?:,"event":(?:null|\{[^{}]*\}),"category":(?:null|"[^"]*"),"tags":\[[^\]]*\],"capture":(?:null|\{[^{}]*\}))?/
+      .source,
   'g',
 )
 
