@@ -73,6 +73,8 @@ async function loadAgain(
     if (!loading && !(await catchUpCopy(tape, copy))) {
       throw new PriorbookError('store_unavailable', 'the shared tape changed while it was fetched')
     }
+    // Other machines read what is loaded at once.
+    copy.makeKept()
     const source = { name: copy.fingerprint(), schema: SCHEMA_VERSION }
     copy.loaded(await tape.load(lease, source, copy.rows(), () => undefined))
   } finally {

@@ -271,7 +271,7 @@ export class Database {
     for (const sql of overlaySteps(existing)) this.script(sql)
     for (const table of OVERLAID)
       this.script(`INSERT INTO temp.${table} SELECT * FROM main.${table}`)
-    this.script("DELETE FROM state WHERE name IN ('counted', 'recounting')")
+    this.script("DELETE FROM state WHERE name IN ('counted', 'searchable', 'recounting')")
   }
 
   // A database whose header lost its WAL flag would be read without the commits in its log.

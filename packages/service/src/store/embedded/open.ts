@@ -17,7 +17,7 @@ import { removeRevisions } from './old-revisions.ts'
 import { listKept, type KeptPlace, type KeptStep, type TapeTier } from './kept.ts'
 import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
-import { isUnfinished, makeKept } from './recount.ts'
+import { isListed, makeKept } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
@@ -120,7 +120,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
       database.close()
       throw view.damagedLog.error
     }
-    if (database.isOverlaid && view.damagedLog === undefined) makeKept(view, options.onUpgrade)
+    if (database.isOverlaid) makeKept(view, options.onUpgrade)
     const writer = readOnly
       ? undefined
       : new Writer(view, platform, options.limits, options.onUpgrade)
@@ -136,7 +136,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
 function upgrade(file: string, platform: TapePlatform, progress?: Progress): void {
   const version = Database.versionOf(file)
   if (version === 0 || version > SCHEMA_VERSION) return
-  if (version === SCHEMA_VERSION && !Database.inspect(file, isUnfinished)) return
+  if (version === SCHEMA_VERSION && Database.inspect(file, isSettled) !== false) return
   let lock: { close(): void }
   try {
     for (const own of [file, `${file}.lock`]) ensureWritable(own)
@@ -152,13 +152,18 @@ function upgrade(file: string, platform: TapePlatform, progress?: Progress): voi
     try {
       const view = new View(database, platform)
       database.read(() => view.refresh())
-      if (view.damagedLog === undefined) makeKept(view, progress)
+      makeKept(view, progress)
     } finally {
       database.close()
     }
   } finally {
     lock.close()
   }
+}
+
+// Nothing to finish. A copy of a shared tape gets its lists from there, and would not fit it with its own.
+function isSettled(database: Database): boolean {
+  return isListed(database) || readPlace(database) !== undefined
 }
 
 /** Keeps others from writing a tape until it is closed; rejects with `store_locked` where another does. */

@@ -17,13 +17,17 @@ type DayShare = { readonly observations: number; readonly observed: number }
 
 /**
  * Makes the kept lists and sums from the rows where they are missing or do not fit. On a long tape it is
- * done in steps, and a restart continues after the last one; `progress` is called after each.
+ * done in steps, and a restart continues after the last one; `progress` is called after each. Rows of a
+ * damaged log are not counted: a writer cuts it off first. Lists of markets do not need the log.
  */
 export function makeKept(view: View, progress?: Progress): void {
   const { database } = view
   const pass = readState(database, STATE.recounting)
-  if (readState(database, STATE.counted) !== 1) runPass(view, pass >= ALL ? pass : 0, ALL, progress)
-  else if (readState(database, STATE.searchable) !== 1) runPass(view, pass, LISTS, progress)
+  if (readState(database, STATE.counted) !== 1) {
+    if (view.damagedLog === undefined) runPass(view, pass >= ALL ? pass : 0, ALL, progress)
+  } else if (readState(database, STATE.searchable) !== 1) {
+    runPass(view, pass, LISTS, progress)
+  }
 }
 
 /** Makes all kept lists and sums from the rows. */
@@ -31,18 +35,21 @@ export function recount(view: View): void {
   runPass(view, 0, ALL)
 }
 
-/** Throws while lists and sums are being made: they would be incomplete. */
+/** Throws until lists and sums are made: they would be empty or incomplete. */
 export function requireKept(database: Database): void {
-  if (readState(database, STATE.recounting) === 0) return
+  if (isListed(database)) return
   throw new PriorbookError(
     'store_unavailable',
-    `${database.file}: the lists and sums are being made from the rows, which takes minutes on a large tape`,
+    `${database.file}: the lists and sums are not made yet; the recorder makes them from the rows, which takes minutes on a large tape`,
   )
 }
 
-/** True when another process, which ended, left lists and sums unfinished. */
-export function isUnfinished(database: Database): boolean {
-  return readState(database, STATE.recounting) !== 0
+/**
+ * True when no pass over the rows is begun or due. Sums that wait for the next opening (`counted`) are served
+ * until then, because a recorder goes on with them.
+ */
+export function isListed(database: Database): boolean {
+  return readState(database, STATE.searchable) === 1 && readState(database, STATE.recounting) === 0
 }
 
 // The passes: lists alone, for tapes of schema 2; or lists, then streams, then gaps.

@@ -5,7 +5,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillCatalogue } from './catalogue.testing.ts'
-import { openEmbeddedStore } from './open.ts'
+import { Database } from './database.ts'
+import { lockTape, openEmbeddedStore } from './open.ts'
+import { openTapeCopy } from './shared/copy.ts'
 import { createTapeFolder, type TapeFolder } from './tape-folder.testing.ts'
 import { makeBatches } from './tape-batches.testing.ts'
 
@@ -202,5 +204,54 @@ await store.close()`
     expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: version }])
     expect(answer).toEqual(read(''))
     expect(answer).toMatchObject({ found: 1, problems: [] })
+  })
+})
+
+const DAMAGED_LOG = "UPDATE log SET bytes = x'0001' WHERE id = (SELECT max(id) FROM log)"
+const NOT_MADE = { code: 'store_unavailable', message: expect.stringContaining('not made yet') }
+
+describe('lists that a newer schema makes again', () => {
+  test('are made by a reader although the log is damaged', async () => {
+    const folder = writtenWith(7)
+    folder.sql(DAMAGED_LOG)
+    const reader = folder.open({ readOnly: true })
+    expect((await reader.markets({ limit: 5 })).markets).toHaveLength(5)
+    expect(keptIn(folder.file)).toEqual(kept)
+  })
+
+  test('are refused, not empty, where sums are due too and the log is damaged', async () => {
+    const folder = writtenWith(4)
+    folder.sql("DELETE FROM state WHERE name = 'counted'")
+    folder.sql(DAMAGED_LOG)
+    const reader = folder.open({ readOnly: true })
+    await expect(reader.markets({ limit: 5 })).rejects.toMatchObject(NOT_MADE)
+    await expect(reader.categories()).rejects.toMatchObject(NOT_MADE)
+  })
+
+  test('are made by the next reader where a process died before it began', async () => {
+    const folder = writtenWith(7)
+    new Database(folder.file, false).close()
+    const lock = lockTape(folder.file)
+    const waiting = folder.open({ readOnly: true })
+    await expect(waiting.events({ limit: 5 })).rejects.toMatchObject(NOT_MADE)
+    lock.close()
+    const reader = folder.open({ readOnly: true })
+    expect((await reader.markets({ limit: 5 })).markets).toHaveLength(5)
+    expect((await waiting.markets({ limit: 5 })).markets).toHaveLength(5)
+  })
+
+  test('are made in a copy before the shared tape gets its rows, and by no reader of it', async () => {
+    const folder = writtenWith(7)
+    const copy = openTapeCopy(folder.file)
+    copy.loaded({ tape: 'shared', commit: 1, mark: '' })
+    copy.close()
+    const early = folder.open({ readOnly: true })
+    await expect(early.markets({ limit: 5 })).rejects.toMatchObject(NOT_MADE)
+    const again = openTapeCopy(folder.file)
+    again.makeKept()
+    again.close()
+    const { listing, events, eventPostings } = kept
+    expect(keptIn(folder.file)).toMatchObject({ listing, events, eventPostings })
+    expect((await early.markets({ limit: 5 })).markets).toHaveLength(5)
   })
 })

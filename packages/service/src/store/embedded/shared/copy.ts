@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { Database } from '../database.ts'
+import { makeKept } from '../recount.ts'
 import { SCHEMA_VERSION } from '../schema.ts'
 import { changeState, STATE } from '../state.ts'
+import { View } from '../view.ts'
 import { openWriterLock } from '../writer-lock.ts'
 import { encodeValue, printInserts, type ChangedTable } from './changes.ts'
 import {
@@ -36,6 +39,8 @@ export interface TapeCopy {
   loaded(place: CopyPlace): void
   /** Applies the commits that follow its last one, all or none; throws `corrupt_database` where they do not fit. */
   apply(commits: readonly CommitChanges[]): void
+  /** Makes the lists that a newer schema needs, before the shared tape gets all rows again. */
+  makeKept(): void
   /** Makes the file a tape of its own. */
   detach(): void
   /** Changes whenever the tape does. */
@@ -63,6 +68,11 @@ export function openTapeCopy(file: string): TapeCopy {
       database.write(() => database.applyChanges(printInserts(table, rows))),
     loaded: (place) => database.write(() => writePlace(database, place)),
     apply: (commits) => applyCommits(database, commits),
+    makeKept: () => {
+      const view = new View(database, createNodePlatform())
+      database.read(() => view.refresh())
+      makeKept(view)
+    },
     detach: () => detachCopy(database),
     fingerprint: () => fingerprintOf(database),
     rows: () => readRows(database),
