@@ -46,7 +46,10 @@ export const EVENT_SCHEMA = named(
       market_count: described(COUNT, 'How many markets of the event are recorded.'),
       open_market_count: COUNT,
       first_open_time: described(TIME_OR_NULL, 'When its first market opened.'),
-      last_close_time: described(TIME_OR_NULL, 'The last close time that is known of a market.'),
+      last_close_time: described(
+        TIME_OR_NULL,
+        'When its last market closes; null where a market has no close time.',
+      ),
     },
     { description: 'What a venue groups markets by, such as an election.' },
   ),

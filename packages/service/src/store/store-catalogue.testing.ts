@@ -176,6 +176,36 @@ export function eventTests(open: Open): void {
     await store.append({ ...made, venue: 'venueb', position, revisions })
   }
 
+  test('an event has no end while a market of it has none', async () => {
+    const { store } = await open()
+    position = 0
+    const openTime = BEGIN as Micros
+    const closeTime = (BEGIN + 50) as Micros
+    const endless = (name: string, more: Partial<MarketRecord>): MarketRecord => {
+      const { closeTime: _, ...rest } = market(name, { openTime, status: 'open', ...more })
+      return rest
+    }
+    const ids = async (start: number): Promise<readonly string[]> =>
+      (await store.events({ start: BEGIN + start, isOpen: true, limit: 9 })).events.map(
+        ({ eventId }) => eventId,
+      )
+    await writeMarkets(
+      store,
+      market('A', { openTime, closeTime, status: 'closed' }),
+      endless('B', {}),
+    )
+    expect(await store.event('venueb', 'KXPRES-28')).not.toHaveProperty('lastClose')
+    expect(await ids(1000)).toEqual(['KXPRES-28'])
+    // It gets an end with the last close time, and loses it again with any of them.
+    await writeMarkets(store, market('B', { openTime, closeTime: (BEGIN + 40) as Micros }))
+    expect(await store.event('venueb', 'KXPRES-28')).toMatchObject({ lastClose: closeTime })
+    await writeMarkets(store, endless('A', {}))
+    expect(await ids(1000)).toEqual(['KXPRES-28'])
+    await writeMarkets(store, endless('A', { eventTicker: 'KXOTHER' }))
+    expect(await store.event('venueb', 'KXPRES-28')).toMatchObject({ lastClose: BEGIN + 40 })
+    expect(await ids(1000)).toEqual(['KXOTHER'])
+  })
+
   test('an event follows its markets as they come, change and leave', async () => {
     const { store, reopen } = await open()
     position = 0

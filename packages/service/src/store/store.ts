@@ -280,7 +280,7 @@ export type StoredEvent = Omit<MarketEvent, 'outcome'> & {
   readonly markets: number
   readonly openMarkets: number
   readonly firstOpen: number
-  /** The last close time that is known of a market. */
+  /** The last close time of its markets; absent where one has none. */
   readonly lastClose?: number
 }
 

@@ -125,8 +125,8 @@ export function saveInEvent(
   }
   const old = before?.event === row.id ? before : undefined
   const isFirst = old !== undefined && old.open === row.open && after.open > old.open
-  const isLast = old !== undefined && old.close !== null && old.close === row.close
-  const isShorter = isLast && (after.close ?? 0) < old.close
+  const isLast = old !== undefined && old.close === row.close && after.close !== null
+  const isShorter = isLast && after.close < (old.close ?? Infinity)
   const extent = isFirst || isShorter ? extentOf(database, row.id) : row
   const isSource = id >= row.source
   saveEvent(database, row, {
@@ -210,8 +210,8 @@ type Extent = Pick<EventRow, 'open' | 'close' | 'markets' | 'live'> & {
 }
 
 function extentOf(database: Database, event: number): Extent {
-  const sql = `SELECT min(open) AS open, max(close) AS close, count(*) AS markets,
-      total(live) AS live, max(id) AS source
+  const sql = `SELECT min(open) AS open, iif(count(close) = count(*), max(close), NULL) AS close,
+      count(*) AS markets, total(live) AS live, max(id) AS source
     FROM listing INDEXED BY listing_event WHERE event = ?`
   return database.get(sql, event) as unknown as Extent
 }
@@ -236,8 +236,9 @@ export function familiesOfEvent(database: Database, event: number): number[] {
   }
 }
 
+// A market without a close time may go on after all others.
 function later(a: number | null, b: number | null): number | null {
-  return a === null || b === null ? (a ?? b) : Math.max(a, b)
+  return a === null || b === null ? null : Math.max(a, b)
 }
 
 function findRow(database: Database, venue: VenueId, eventId: string): EventRow | undefined {

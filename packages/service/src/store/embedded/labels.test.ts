@@ -153,7 +153,7 @@ function eventsOf(records: readonly MarketRecord[]): StoredEvent[] {
       markets: markets.length,
       openMarkets: markets.filter(({ status }) => status === 'open').length,
       firstOpen: Math.min(...markets.map(({ openTime }) => openTime!)),
-      ...(closes.length === 0 ? {} : { lastClose: Math.max(...closes) }),
+      ...(closes.length < markets.length ? {} : { lastClose: Math.max(...closes) }),
     }
   })
 }

@@ -333,8 +333,8 @@ CREATE INDEX chunk_by_body ON chunk (body);
  * - listing.tags: in lower case; each is a word with a mark before it, see `words.ts`. `live` is 1 for an
  *   open market.
  * - event: the markets that share a venue's event. `facts` are those of the record of market `source`, the
- *   newest of them; `open` is the first open time, `close` the last close time, `live` the number of open
- *   markets. event_posting is to events what posting is to markets.
+ *   newest of them; `open` is the first open time, `close` the last close time or null where a market has
+ *   none, `live` the number of open markets. event_posting is to events what posting is to markets.
  */
 const VERSION_8 = `
 DROP INDEX market_by_event;
