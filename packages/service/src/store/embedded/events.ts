@@ -6,6 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { StoredEvent } from '../store.ts'
+import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { joinFamily, leaveFamily, readFamilies } from './families.ts'
 import { EVENT_TABLES } from './listed.ts'
@@ -153,15 +154,25 @@ export function leaveEvent(database: Database, event: number, readRecord: ReadRe
     database.run('DELETE FROM event WHERE id = ?', event)
     return
   }
-  const facts = source === row.source ? {} : eventNamesOf(readRecord(source))
+  const facts = source === row.source ? {} : namesFrom(readRecord, source)
   const asset = commonAsset(database, event)
   saveEvent(database, row, { ...row, ...facts, open, close, markets, live, source, asset })
 }
 
+// A damaged record must stop neither a recorder nor retention: the event keeps the facts it has.
+function namesFrom(readRecord: ReadRecord, market: number): Partial<EventNames> {
+  try {
+    return eventNamesOf(readRecord(market))
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return {}
+  }
+}
+
+type EventNames = Pick<EventRow, 'venue' | 'name' | 'facts' | 'text' | 'tags'>
+
 /** What the record of one market says about its event. */
-export function eventNamesOf(
-  record: MarketRecord,
-): Pick<EventRow, 'venue' | 'name' | 'facts' | 'text' | 'tags'> {
+export function eventNamesOf(record: MarketRecord): EventNames {
   const { venue, event = {}, category, tags, seriesTicker: series } = record
   const { outcome: _, ...shared } = event
   const facts: EventFacts = {

@@ -70,3 +70,34 @@ test('an event goes with its last market, and else has the facts of the newest t
   expect((await store.events({ text: 'title', limit: 5 })).events).toHaveLength(1)
   expect((await store.verify()).problems).toEqual([])
 })
+
+test('an event keeps its facts where the record of the newest market that is left is damaged', async () => {
+  const folder = createTapeFolder()
+  const store = folder.open()
+  const of = (marketId: string, title: string, hours: number): MarketRecord =>
+    recordOf(marketId, {
+      status: 'resolved',
+      openTime: NOON as Micros,
+      closeTime: (NOON + hours * HOUR) as Micros,
+      eventId: 'event',
+      event: { title },
+    })
+  const append = (first: number, ...records: readonly MarketRecord[]): Promise<void> => {
+    const revisions = records.map((record, at) => {
+      return { kind: 'market', received: NOON as Micros, journal: first + at, record } as const
+    })
+    return store.append({ ...MADE, position: first + records.length, revisions })
+  }
+  await append(1, of('damaged', 'First', 50), of('goes', 'Second', 1), of('leaves', 'Third', 1))
+  await append(10, recordOf('newest', { status: 'open', openTime: NOON as Micros }))
+  const [market] = folder.sql("SELECT id FROM market WHERE market = 'damaged'")
+  folder.sql('UPDATE revision SET sum = sum + 1 WHERE market = ?', Number(market!['id']))
+  await append(20, { ...of('leaves', 'Third', 50), eventId: 'other' })
+  expect(await store.event('venuec', 'event')).toMatchObject({ title: 'Second', markets: 2 })
+  await append(30, { ...of('goes', 'Second', 1), eventId: 'other' })
+  expect(await store.event('venuec', 'event')).toMatchObject({ title: 'Second', markets: 1 })
+  await append(40, of('goes', 'Renamed', 1))
+  const order = { venue: 'venuec', before: NOON + 24 * HOUR, after: 0 } as const
+  expect((await store.removeSome('markets', order)).rows).toBe(1)
+  expect(await store.event('venuec', 'event')).toMatchObject({ title: 'Renamed', markets: 1 })
+})
