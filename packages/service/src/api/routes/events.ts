@@ -58,7 +58,9 @@ type WalkedEvents = {
   readonly corrections?: EventPage['corrections']
 }
 
-// Max events per request: a plan that leaves most of them out goes on by cursor.
+// Max events per read of the store, and per request: a plan that leaves most of them out goes on by cursor.
+// Every read searches anew, so a page that lacks a few events is not filled by reads of a few.
+const SLICE = 200
 const MAX_VISITED = 4000
 
 async function walkEvents(
@@ -75,15 +77,20 @@ async function walkEvents(
     : (venue, asset) => plan.includesAsset(venue, asset)
   for (let visited = 0; ;) {
     const { order } = page
-    const limit = page.limit - found.length
+    const limit = visited === 0 ? page.limit : SLICE
     const read = await store.events({ ...filters, after, order, limit, includes })
     const { events, hasMore, reached, corrections } = read
-    found.push(...events.filter((event) => plan.includes(planSubject(event))))
-    const last = events.at(-1)
-    after = reached ?? (last === undefined ? after : { ...last, value: last.sortValue })
+    for (const [index, event] of events.entries()) {
+      after = { ...event, value: event.sortValue }
+      if (!plan.includes(planSubject(event))) continue
+      found.push(event)
+      if (found.length < page.limit) continue
+      const isLast = !hasMore && index === events.length - 1
+      return { events: found, next: toState(after), hasMore: !isLast, corrections }
+    }
+    after = reached ?? after
     visited += events.length
-    const isDone = !hasMore || found.length === page.limit || reached !== undefined
-    if (isDone || visited >= MAX_VISITED) {
+    if (!hasMore || reached !== undefined || visited >= MAX_VISITED) {
       const next = after === undefined ? undefined : toState(after)
       return { events: found, hasMore, next, corrections }
     }

@@ -1,0 +1,73 @@
+import { VENUES, type MarketRecord, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import { expect, test, vi } from 'vitest'
+import { createTestServer } from '../server.testing.ts'
+
+const NOON = Date.UTC(2026, 7, 5, 12) * 1000
+const DAY = 86_400_000_000
+
+type Row = Readonly<Record<string, unknown>>
+
+const recordOf = (index: number, more: Partial<MarketRecord>): MarketRecord => ({
+  venue: 'venuec',
+  marketId: `0x${index.toString(16).padStart(64, '0')}`,
+  title: `Market ${index}`,
+  status: 'open',
+  openTime: (NOON + index * 1_000_000) as Micros,
+  closeTime: (NOON + 20 * DAY) as Micros,
+  eventId: `${index}`,
+  outcomes: [],
+  units: VENUES.venuec.units,
+  native: {},
+  ...more,
+})
+
+async function serve(records: readonly MarketRecord[], days = 1) {
+  const server = await createTestServer({ now: () => (NOON + days * DAY) as Micros })
+  const { store } = server
+  for (const [venue, own] of Map.groupBy(records, (record): VenueId => record.venue)) {
+    const revisions = own.map((record, at) => {
+      return { kind: 'market', received: NOON as Micros, journal: at + 1, record } as const
+    })
+    const made = {
+      origin: 'live',
+      recorder: 'r1',
+      normalizer: 1,
+      position: own.length + 1,
+    } as const
+    await store.append({ ...made, venue, revisions })
+  }
+  const ask = async (url: string, plan: string) => {
+    const { status, text } = await server.ask(url, { key: server.keyOf(plan) })
+    const body = JSON.parse(text) as {
+      readonly data: readonly Row[]
+      readonly meta: { readonly notice?: Row | readonly Row[] }
+      readonly pagination: { readonly next_cursor: string | null }
+    }
+    const notices = [body.meta.notice ?? []].flat().map(({ code }: Row) => code)
+    return { status, text, body, notices }
+  }
+  return { store, ask }
+}
+
+test('a page of events that a plan mostly leaves out takes few searches', async () => {
+  const tags = ['Politics']
+  const shown = [3, 250, 251, 470, 599]
+  const records = Array.from({ length: 600 }, (_, index) =>
+    recordOf(index, { tags, ...(shown.includes(index) ? { asset: 'BTC' } : {}) }),
+  )
+  const { store, ask } = await serve(records)
+  const events = vi.spyOn(store, 'events')
+  for (const limit of [1, 2, 3, 5, 100]) {
+    const found: unknown[] = []
+    for (let cursor = ''; ;) {
+      events.mockClear()
+      const { body } = await ask(`/v3/events?tag=politics&limit=${limit}${cursor}`, 'explorer')
+      expect(events.mock.calls.length).toBeLessThanOrEqual(5)
+      expect(body.data.length).toBeLessThanOrEqual(limit)
+      found.push(...body.data.map((row) => Number(row['event_id'])))
+      if (body.pagination.next_cursor === null) break
+      cursor = `&cursor=${body.pagination.next_cursor}`
+    }
+    expect([limit, found]).toEqual([limit, shown])
+  }
+})
