@@ -1,5 +1,6 @@
 import { VENUE_IDS, type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
+import type { PageRange } from '../pages/page.ts'
 import type { Grant, Notice } from '../route.ts'
 import { planAsset } from './find.ts'
 
@@ -15,6 +16,11 @@ export class PlanFilter {
   /** Whether the plan includes every asset of every venue. */
   get includesAll(): boolean {
     return VENUE_IDS.every((venue) => this.grant.allows(venue, undefined))
+  }
+
+  /** Whether the plan includes everything that was ever recorded. */
+  hidesNothing({ window }: Pick<PageRange, 'window'>): boolean {
+    return this.includesAll && window === 0
   }
 
   /** Whether the plan includes a market. */

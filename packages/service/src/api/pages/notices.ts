@@ -230,12 +230,16 @@ export function searchNotice(
       }
 }
 
-/** The words of a search that were mistyped; undefined where none was. */
+/**
+ * The words of a search that were mistyped; undefined where none was. Their spelling is that of recorded words,
+ * so it is told only where what has them is shown too, or the plan hides nothing (`mayTell`).
+ */
 export function correctionNotice(
   what: 'market' | 'event',
   corrections: readonly SearchCorrection[],
+  mayTell: boolean,
 ): Notice | undefined {
-  if (corrections.length === 0) return undefined
+  if (corrections.length === 0 || !mayTell) return undefined
   const words = corrections.map(({ word, meant }) => `${word}: ${meant.join(', ')}`)
   const message = `No ${what} has these words; similar ones are looked for: ${words.join('; ')}.`
   return { code: 'search_corrected', message }

@@ -71,3 +71,28 @@ test('a page of events that a plan mostly leaves out takes few searches', async 
     expect([limit, found]).toEqual([limit, shown])
   }
 })
+
+test('a search tells the spelling of recorded words only to plans that show what has them', async () => {
+  const hidden = {
+    venue: 'venueb',
+    marketId: 'KXMERGER-1',
+    eventTicker: 'KXMERGER',
+    title: 'Will zanzibarium merge?',
+    event: { title: 'Zanzibarium merger' },
+    units: VENUES.venueb.units,
+  } as const
+  const shown = { asset: 'BTC', title: 'Honolulu round', event: { title: 'Honolulu round' } }
+  const { ask } = await serve([recordOf(1, hidden), recordOf(2, shown)])
+  for (const list of ['markets', 'events']) {
+    const mistyped = await ask(`/v3/${list}?q=zanzibarum`, 'explorer')
+    expect(mistyped.notices).toEqual(['plan_required'])
+    expect(mistyped.text).not.toContain('zanzibarium')
+    expect((await ask(`/v3/${list}?q=honolulo`, 'explorer')).notices).toEqual(['search_corrected'])
+    const whole = await ask(`/v3/${list}?q=zanzibarum`, 'unlimited')
+    expect(whole.notices).toEqual(['search_corrected'])
+    expect(whole.body.data).toHaveLength(1)
+    // Nothing is listed after its end, and the plan hides nothing.
+    const later = await ask(`/v3/${list}?q=zanzibarum&start_time=2027-01-01T00:00:00Z`, 'unlimited')
+    expect(later.notices).toContain('search_corrected')
+  }
+})

@@ -39,7 +39,7 @@ export const EVENTS_ROUTE: Route = defineRoute(contractOf('events'), async (requ
     meta: { range: rangeMeta(page.range, style) },
     notices: presentNotices(
       windowNotice(page.range),
-      correctionNotice('event', corrections),
+      correctionNotice('event', corrections, events.length > 0 || plan.hidesNothing(page.range)),
       isEmpty ? searchNotice('event', events.length, hasMore) : undefined,
       await removedMarkets(context, venuesOf(grant, venue), page.from),
       plan.notice,

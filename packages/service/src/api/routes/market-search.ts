@@ -52,7 +52,11 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(
         windowNotice(page.range),
-        correctionNotice('market', walked.corrections),
+        correctionNotice(
+          'market',
+          walked.corrections,
+          rows.length > 0 || plan.hidesNothing(page.range),
+        ),
         plan.notice === undefined || hasMore
           ? searchNotice('market', rows.length, hasMore)
           : undefined,
