@@ -140,13 +140,13 @@ export class PriorbookClient {
 
   /**
    * One event with its markets, all of them where they are not more than a page has; `nextCursor` goes into
-   * `cursor` for the rest.
+   * `cursor` for the rest. The data are null where it ended before the history of the plan.
    */
   event(
     eventId: string,
     params: RouteParams<'event'> = {},
     options: CallOptions = {},
-  ): Promise<Envelope<EventWithMarketsJson>> {
+  ): Promise<Envelope<EventWithMarketsJson | null>> {
     const { event: route } = ROUTES
     const path = route.address.replace('{event_id}', encodeURIComponent(eventId))
     return this.caller.page(route, path, { limit: MAX_LIMIT, ...params }, options)

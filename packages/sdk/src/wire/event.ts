@@ -149,9 +149,9 @@ export const CATEGORY_SCHEMA = named(
   objectOf({
     venue: VENUE,
     category: TEXT,
-    market_count: COUNT,
+    market_count: described(orNull(COUNT), 'Null for a plan that does not reach back to all.'),
     open_market_count: COUNT,
-    event_count: COUNT,
+    event_count: orNull(COUNT),
     open_event_count: described(COUNT, 'Events with an open market.'),
   }),
 )

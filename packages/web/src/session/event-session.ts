@@ -22,6 +22,14 @@ export type EventLines = {
   readonly range: { readonly from: number; readonly to: number }
 }
 
+const BEFORE_HISTORY: Trouble = {
+  code: 'plan_window',
+  title: 'This event ended before the history of your plan',
+  text: 'A plan with a longer history includes it.',
+  action: 'events',
+  isTemporary: false,
+}
+
 /** One event: its markets with their prices, read again while one is open, and lines of the highest. */
 export class EventSession {
   readonly panel = createPanel()
@@ -52,6 +60,10 @@ export class EventSession {
     try {
       const event = await this.read()
       if (stopped.aborted) return
+      if (event === undefined) {
+        this.trouble.value = BEFORE_HISTORY
+        return
+      }
       batch(() => {
         this.event.value = event
         this.trouble.value = undefined
@@ -66,7 +78,8 @@ export class EventSession {
     }
   }
 
-  private async read(): Promise<EventWithMarketsJson> {
+  // Undefined where the event ended before the history of the plan.
+  private async read(): Promise<EventWithMarketsJson | undefined> {
     const { client, note } = this.panel
     const { signal: stopped } = this.stopping
     const markets: EventMarketJson[] = []
@@ -76,6 +89,7 @@ export class EventSession {
       const params = { venue: this.venue, ...(cursor === null ? {} : { cursor }) }
       note('event', { venue: this.venue }, this.eventId)
       const page = await client.event(this.eventId, params, { signal: stopped })
+      if (page.data === null) return undefined
       first ??= page.data
       markets.push(...page.data.markets)
       cursor = page.nextCursor

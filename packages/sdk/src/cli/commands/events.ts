@@ -69,6 +69,10 @@ async function showEvent(
     const params = { ...present({ venue, cursor }), number_format: 'string' } as const
     const page = await context.client().event(id, params, { signal })
     if (event === undefined) printNotices(context, page.notices)
+    if (page.data === null) {
+      const hint = 'A plan with a longer history includes it.'
+      throw new CliError('empty', 'the event ended before the history of the plan', hint)
+    }
     event ??= page.data
     markets.push(...page.data.markets)
     if (page.nextCursor === null) break

@@ -140,7 +140,7 @@ export function allContracts(): readonly RouteContract[] {
 const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   markets: listOf(LISTED_MARKET_SCHEMA),
   events: listOf(EVENT_SCHEMA),
-  event: EVENT_WITH_MARKETS_SCHEMA,
+  event: orNull(EVENT_WITH_MARKETS_SCHEMA),
   categories: listOf(CATEGORY_SCHEMA),
   gaps: listOf(GAP_SCHEMA),
   coverage: listOf(COVERAGE_SCHEMA),

@@ -17,7 +17,7 @@ import { instrumentsOf } from '../markets/instruments.ts'
 import { marketFilters, walkMarkets } from '../markets/lists.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { readQuotes } from '../markets/quote.ts'
-import { noticeMeta, planWindow } from '../pages/notices.ts'
+import { noticeMeta, planWindow, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, styleOf } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 
@@ -28,11 +28,16 @@ export const EVENT_ROUTE: Route = defineRoute(contractOf('event'), async (reques
   const event = await findEvent(context, grant, path.event_id, query.venue)
   const { venue, eventId } = event
   const page = openPage(request, context, { venue, event: eventId }, NO_END)
+  const { window } = page.range
+  if ((event.lastClose ?? NO_END) <= window) {
+    const cut = windowNotice({ asked: 0, window, from: window, end: window })
+    return { kind: 'data', data: null, count: 0, meta: noticeMeta(cut) }
+  }
   const plan = new PlanFilter(grant)
   const filters = marketFilters({ venue, event: eventId }, page.range)
   const walked = await walkMarkets(context, filters, page, plan)
   const records = walked.markets.map(({ record }) => record)
-  const markets = await readEventMarkets(context, venue, records, page.range.window, style)
+  const markets = await readEventMarkets(context, venue, records, window, style)
   const isWhole = page.isFirst && records.length === event.markets
   const data: EventWithMarketsJson = {
     ...toEventJson(event, style),
@@ -40,7 +45,6 @@ export const EVENT_ROUTE: Route = defineRoute(contractOf('event'), async (reques
     sums: isWhole ? sumPrices(venue, markets, style) : null,
     markets,
   }
-  const { window } = page.range
   const isCut = !isWhole && page.isFirst && !walked.hasMore && window > 0
   const notices = [
     isWhole ? undefined : SUMS_LEFT_OUT,

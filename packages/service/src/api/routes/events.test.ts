@@ -96,3 +96,34 @@ test('a search tells the spelling of recorded words only to plans that show what
     expect(later.notices).toContain('search_corrected')
   }
 })
+
+test('events that ended before the history of the plan are neither shown nor counted', async () => {
+  const ended = { status: 'closed', closeTime: (NOON + 1000) as Micros, asset: 'BTC' } as const
+  const { ask } = await serve(
+    [
+      recordOf(1, { ...ended, category: 'Old', event: { title: 'Ended long ago' } }),
+      recordOf(2, { ...ended, category: 'Crypto' }),
+      recordOf(3, { asset: 'BTC', category: 'Crypto', closeTime: (NOON + 60 * DAY) as Micros }),
+      recordOf(4, { ...ended, category: 'Late', closeTime: (NOON + 39 * DAY) as Micros }),
+    ],
+    40,
+  )
+  const old = await ask('/v3/events/1', 'explorer')
+  expect([old.status, old.body.data, old.notices]).toEqual([200, null, ['plan_window']])
+  expect(old.text).not.toContain('Ended long ago')
+  expect((await ask('/v3/events/3', 'explorer')).body.data).toMatchObject({ event_id: '3' })
+  expect((await ask('/v3/events/1', 'unlimited')).body.data).toMatchObject({ event_id: '1' })
+  const counts = { market_count: null, event_count: null }
+  const { body, notices } = await ask('/v3/categories', 'explorer')
+  expect(notices).toEqual(['plan_window'])
+  expect(body.data).toEqual([
+    { venue: 'venuec', category: 'Crypto', open_market_count: 1, open_event_count: 1, ...counts },
+    { venue: 'venuec', category: 'Late', open_market_count: 0, open_event_count: 0, ...counts },
+  ])
+  const whole = await ask('/v3/categories', 'unlimited')
+  expect(whole.body.data.map((row) => [row['category'], row['market_count']])).toEqual([
+    ['Crypto', 2],
+    ['Late', 1],
+    ['Old', 1],
+  ])
+})
