@@ -8,7 +8,10 @@ import { hashOf } from '../../packages/service/src/store/embedded/shared/copy.ts
 import { SharedTape, type Lease } from '../../packages/service/src/cluster/shared-tape.ts'
 import { openCopy } from '../../packages/service/src/cluster/tape-copy.ts'
 import { openSharedWriter } from '../../packages/service/src/cluster/writer.ts'
-import type { EmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import {
+  openEmbeddedStore,
+  type EmbeddedStore,
+} from '../../packages/service/src/store/embedded/open.ts'
 import { Script } from '../../packages/service/src/store/store-script.testing.ts'
 import { startPostgres, type PostgresCluster } from './postgres.ts'
 
@@ -110,17 +113,25 @@ describe('a tape of another version', () => {
   })
 
   test('is brought to the schema of its next writer, and followed again', async () => {
-    const { tape, lease } = await open()
-    await write(tape, lease, 10)
+    const { tape, lease, name } = await open()
+    const store = await write(tape, lease, 10)
+    const { markets } = await store.markets({ limit: 1 })
+    expect(markets).toHaveLength(1)
     const file = join(scratch(), 'next.db')
     await tape.fold(0)
+    // The older schema had no such lists.
+    await server.sql("DELETE FROM priorbook_row WHERE relation IN ('listing', 'family')", name)
     await tape.setSchema(lease, 6)
     const next = await openSharedWriter(tape, lease, { file }, () => undefined)
     onTestFinished(() => next.close())
     expect((await tape.state()).schema).toBeGreaterThan(6)
-    const copy = await openCopy(tape, join(scratch(), 'copy.db'), false, () => undefined)
+    const copied = join(scratch(), 'copy.db')
+    const copy = await openCopy(tape, copied, false, () => undefined)
     onTestFinished(() => copy.close())
     expect(copy.place()!.commit).toBe((await tape.state()).last)
+    const reader = openEmbeddedStore({ file: copied, readOnly: true })
+    onTestFinished(() => reader.close())
+    expect((await reader.markets({ limit: 1 })).markets).toEqual(markets)
   })
 })
 

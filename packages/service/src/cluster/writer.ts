@@ -73,8 +73,9 @@ async function loadAgain(
     if (!loading && !(await catchUpCopy(tape, copy))) {
       throw new PriorbookError('store_unavailable', 'the shared tape changed while it was fetched')
     }
-    // Other machines read what is loaded at once.
-    copy.makeKept()
+    // Other machines read what is loaded at once. A fetched copy has the lists of the older schema, and its
+    // word that they are complete.
+    if (!loading) copy.recount()
     const source = { name: copy.fingerprint(), schema: SCHEMA_VERSION }
     copy.loaded(await tape.load(lease, source, copy.rows(), () => undefined))
   } finally {

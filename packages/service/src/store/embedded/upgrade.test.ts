@@ -248,10 +248,22 @@ describe('lists that a newer schema makes again', () => {
     const early = folder.open({ readOnly: true })
     await expect(early.markets({ limit: 5 })).rejects.toMatchObject(NOT_MADE)
     const again = openTapeCopy(folder.file)
-    again.makeKept()
+    again.recount()
     again.close()
     const { listing, events, eventPostings } = kept
     expect(keptIn(folder.file)).toMatchObject({ listing, events, eventPostings })
     expect((await early.markets({ limit: 5 })).markets).toHaveLength(5)
+  })
+
+  test('are made in a copy into which rows of an older schema were fetched', () => {
+    const folder = createTapeFolder()
+    copyFileSync(join(original, 'tape.db'), folder.file)
+    for (const table of EVENTS) folder.sql(`DELETE FROM ${table}`)
+    folder.sql("UPDATE listing SET event = NULL, tags = '', live = 0")
+    folder.sql('DELETE FROM family WHERE kind > 1')
+    const copy = openTapeCopy(folder.file)
+    copy.recount()
+    copy.close()
+    expect(keptIn(folder.file)).toEqual(kept)
   })
 })

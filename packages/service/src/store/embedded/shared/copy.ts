@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { Database } from '../database.ts'
-import { makeKept } from '../recount.ts'
+import { recount } from '../recount.ts'
 import { SCHEMA_VERSION } from '../schema.ts'
 import { changeState, STATE } from '../state.ts'
 import { View } from '../view.ts'
@@ -39,8 +39,8 @@ export interface TapeCopy {
   loaded(place: CopyPlace): void
   /** Applies the commits that follow its last one, all or none; throws `corrupt_database` where they do not fit. */
   apply(commits: readonly CommitChanges[]): void
-  /** Makes the lists that a newer schema needs, before the shared tape gets all rows again. */
-  makeKept(): void
+  /** Makes lists and sums from the rows: those that a build with an older schema wrote do not fit. */
+  recount(): void
   /** Makes the file a tape of its own. */
   detach(): void
   /** Changes whenever the tape does. */
@@ -68,10 +68,11 @@ export function openTapeCopy(file: string): TapeCopy {
       database.write(() => database.applyChanges(printInserts(table, rows))),
     loaded: (place) => database.write(() => writePlace(database, place)),
     apply: (commits) => applyCommits(database, commits),
-    makeKept: () => {
+    recount: () => {
       const view = new View(database, createNodePlatform())
       database.read(() => view.refresh())
-      makeKept(view)
+      if (view.damagedLog !== undefined) throw view.damagedLog.error
+      recount(view)
     },
     detach: () => detachCopy(database),
     fingerprint: () => fingerprintOf(database),
