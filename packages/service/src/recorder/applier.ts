@@ -328,7 +328,9 @@ export class Applier {
     if (record.number >= this.since) {
       this.rows.quarantine.push(toQuarantined(this.venue, record, '', code, detail))
     }
-    if (isListed && record.kind === 'message') await this.closeSuspects(record)
+    // Whatever is wrong with a message of a price socket, books do not depend on it.
+    const isPrice = isReferenceSlot(this.venue, record.slot)
+    if (record.kind === 'message' && (isListed || isPrice)) await this.closeSuspects(record)
     else await this.closeAll('rejected', record, detail)
   }
 

@@ -1,10 +1,12 @@
-import { afterEach, describe, expect, it } from 'vitest'
-import { REFERENCE_MARKET } from '@priorbook/sdk/domain'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
+import { REFERENCE_MARKET, toMicros } from '@priorbook/sdk/domain'
 import { printSampleValue } from '@priorbook/sdk/tape'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { Applier } from './applier.ts'
 import {
   createDataFolder,
+  createFeed,
   differences,
   read,
   record,
@@ -48,15 +50,23 @@ function feed(script: Script, slot: keyof typeof TOPICS) {
   }
 }
 
+const BOOK = {
+  event_type: 'book',
+  asset_id: UP,
+  market: `0x${'ab'.repeat(32)}`,
+  bids: [{ price: '0.40', size: '10' }],
+  asks: [{ price: '0.60', size: '10' }],
+  timestamp: String(START_MS),
+}
+
 function bookOf(script: Script): void {
-  script.frame(1, {
-    event_type: 'book',
-    asset_id: UP,
-    market: `0x${'ab'.repeat(32)}`,
-    bids: [{ price: '0.40', size: '10' }],
-    asks: [{ price: '0.60', size: '10' }],
-    timestamp: String(START_MS),
-  })
+  script.frame(1, BOOK)
+}
+
+/** A price of the exchange. */
+function priceOf(value: string, symbol = 'btcusdt'): object {
+  const payload = { symbol, timestamp: START_MS, value }
+  return { topic: 'crypto_prices', type: 'update', payload }
 }
 
 async function pricesOf(data: DataFolder, key: string): Promise<string[]> {
@@ -171,6 +181,36 @@ describe('a series of reference prices', () => {
     expect(await spansOf(data, UP)).toEqual(['recorder_down after 1: 0–'])
     const refused = await read(data, (store) => store.quarantine({ limit: 10 }))
     expect(refused.map(({ code }) => code)).toEqual(['invalid_message', 'invalid_line'])
+  })
+
+  it('closes no book, whatever fails in a message of its socket', async () => {
+    const store = openEmbeddedStore({ file: createDataFolder().tape })
+    onTestFinished(() => store.close())
+    const applier = new Applier(store, 'venuec')
+    const put = createFeed(() => applier)
+    await put('note', { note: 'connected', slot: 1, url: 'ws://c' })
+    await put('note', { note: 'connected', slot: 249, url: 'ws://rtds' })
+    await put('message', BOOK, 1)
+    await put('message', priceOf('5'), 249)
+    await put('message', priceOf('1e-0'), 249)
+    const reading = {
+      get events(): never[] {
+        throw new RangeError('a failure of our own')
+      },
+      problems: [],
+    }
+    await applier.apply({
+      number: 6,
+      received: toMicros(START_MS * 1000 + 9000),
+      kind: 'message',
+      slot: 249,
+      bytes: Buffer.from('{}'),
+      reading,
+    })
+    expect(applier.openBooks().map(({ key }) => key)).toEqual([UP])
+    const batch = applier.drain({ origin: 'emulator', recorder: 'r1' })
+    expect(batch?.gaps?.map(({ key, reason }) => [key, reason])).toEqual([[EXCHANGE, 'rejected']])
+    expect(batch?.quarantine).toHaveLength(2)
   })
 
   it('goes on with its numbers after retention removed every price', async () => {

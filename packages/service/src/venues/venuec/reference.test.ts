@@ -91,6 +91,8 @@ describe('a reference price', () => {
     { value: {} },
     { value: -1, full_accuracy_value: undefined },
     { value: 0, full_accuracy_value: undefined },
+    { value: '1e-0', full_accuracy_value: undefined },
+    { value: '1e-00', full_accuracy_value: undefined },
     { value: 79_696.95, full_accuracy_value: '79696.948' },
     { full_accuracy_value: '79696948174287960' },
     { full_accuracy_value: 'NaN' },

@@ -130,7 +130,7 @@ function descale(digits: string): string {
 
 // JSON numbers below 1e-6 print with an exponent.
 function plainDecimal(text: string): string {
-  const [, whole, part = '', power] = /^(\d)(?:\.(\d+))?e-(\d{1,2})$/.exec(text) ?? []
+  const [, whole, part = '', power] = /^(\d)(?:\.(\d+))?e-([1-9]\d?)$/.exec(text) ?? []
   if (whole === undefined) return canonicalDecimal(text)
   return `0.${'0'.repeat(Number(power) - 1)}${whole}${part}`
 }
