@@ -348,6 +348,8 @@ export class Applier {
       await this.closeSocket(record)
       return
     }
+    // A price concerns no book.
+    if (suspects.every(isReferenceKey)) return
     await this.state.loadUnbroken()
     const { tracks } = this.state
     const closed = suspects.flatMap((key) => tracks.get(key) ?? [])
@@ -616,6 +618,7 @@ export class Applier {
   private applyMessage(record: ApplyRecord): Promise<void> | undefined {
     if (this.request !== undefined) this.countCall(record, this.request)
     const { events: all, problems, feed } = this.normalize(record)
+    this.refuseMisplaced(record, all, problems)
     const isOthers = record.number < this.since
     const events = isOthers ? all.filter((event) => this.isNew(event)) : all
     if (feed !== undefined && !isOthers) {
@@ -631,6 +634,23 @@ export class Applier {
       return this.applyWhenReady(record, events)
     }
     return this.closeSocket(record).then(() => this.applyWhenReady(record, events))
+  }
+
+  // A book that a price socket changed would outlive the loss of its own socket, and a price of a book
+  // socket would belong to no feed. Recordings do not say which socket a line came over.
+  private refuseMisplaced(
+    { slot }: ApplyRecord,
+    events: readonly TapeEvent[],
+    problems: Normalized['problems'],
+  ): void {
+    const isOfPrices = isReferenceSlot(this.venue, slot)
+    const [problem] = problems
+    if (isOfPrices && problem !== undefined) throw problem.error
+    if (slot === 0 || events.every((event) => isReferencePrice(event) === isOfPrices)) return
+    const what = isOfPrices
+      ? 'a price socket brought another message'
+      : 'a book socket brought a price'
+    throw new PriorbookError('invalid_message', what)
   }
 
   // Of the time before a takeover the tape has all but the ends of books and markets, and perhaps the last
@@ -864,6 +884,10 @@ const PAST = 'past_'
 
 // Rows of imported recordings have no connection of ours.
 const IMPORTED = 0
+
+function isReferencePrice(event: TapeEvent): boolean {
+  return event.kind === 'sample' && isReferenceKey(event.instrument.key)
+}
 
 function isRecordedAnswer(record: ApplyRecord): boolean {
   const line = jsonOf(record)

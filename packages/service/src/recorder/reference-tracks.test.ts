@@ -5,6 +5,7 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { Applier } from './applier.ts'
 import {
+  booksOf,
   createDataFolder,
   createFeed,
   differences,
@@ -211,6 +212,28 @@ describe('a series of reference prices', () => {
     const batch = applier.drain({ origin: 'emulator', recorder: 'r1' })
     expect(batch?.gaps?.map(({ key, reason }) => [key, reason])).toEqual([[EXCHANGE, 'rejected']])
     expect(batch?.quarantine).toHaveLength(2)
+  })
+
+  it('is all that its socket brings, and comes over no other', async () => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const exchange = feed(script, 249)
+      script.note({ note: 'connected', slot: 1, url: 'ws://c' })
+      bookOf(script)
+      exchange.connect()
+      exchange.price(1)
+      script.frame(249, { ...BOOK, bids: [{ price: '0.01', size: '1' }] })
+      script.frame(249, [{ ...BOOK, bids: [{ price: '0.02', size: '1' }] }, { event_type: 'book' }])
+      script.frame(1, priceOf('7'))
+      script.wait(1000)
+      script.note({ note: 'loss', reason: 'disconnected', why: 'gone', slot: 1 })
+    })
+    expect(await booksOf(data, 'venuec', UP)).toHaveLength(1)
+    expect(await pricesOf(data, EXCHANGE)).toEqual(['1'])
+    expect(await spansOf(data, UP)).toEqual(['disconnected after 1: 0–'])
+    expect(await spansOf(data, EXCHANGE)).toEqual(['rejected after 1: 1–'])
+    const refused = await read(data, (store) => store.quarantine({ limit: 10 }))
+    expect(refused).toHaveLength(3)
   })
 
   it('goes on with its numbers after retention removed every price', async () => {
