@@ -9,7 +9,7 @@ import {
 } from '../capture/contract.ts'
 import { createLink, SILENT_MS, type Link } from '../capture/link.ts'
 import { SilenceDetector } from '../capture/silence.ts'
-import { referenceOf, topicOf } from './reference.ts'
+import { isOtherAsset, referenceOf, topicOf } from './reference.ts'
 
 /** What the sockets of reference prices need. */
 export type ReferenceSocketsOptions = {
@@ -122,6 +122,7 @@ class FeedSocket {
     const key = referenceOf(parsed)?.key
     const asset = key === undefined ? undefined : parseReferenceKey(key)?.asset
     // Prices of other assets show that the feed lives, and are not kept.
+    if (isOtherAsset(parsed)) return true
     if (asset !== undefined && !this.#assets.has(asset)) return true
     const { events } = sink.frame(this.slot, received, bytes, parsed)
     if (key === undefined || events.length === 0) return false

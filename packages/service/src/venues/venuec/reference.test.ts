@@ -99,7 +99,8 @@ describe('a reference price', () => {
     { full_accuracy_value: 7 },
     { timestamp: 'soon' },
     { timestamp: undefined },
-    { symbol: 'btc-usd' },
+    { symbol: 7 },
+    { symbol: undefined },
   ])('is refused where the message has %j', (change) => {
     expect(spoilt(change)).toThrow(PriorbookError)
   })
@@ -108,6 +109,11 @@ describe('a reference price', () => {
     expect(spoilt({ full_accuracy_value: '79697730000000000000000' }, 'exchange')).toThrow(
       PriorbookError,
     )
+  })
+
+  it.each(['btc-usd', 'btcusdc', ''])('is of another asset where the symbol is %j', (symbol) => {
+    const message = { ...UPDATES.exchange, payload: { ...UPDATES.exchange.payload, symbol } }
+    expect(normalizer.frame(message, at)).toStrictEqual({ events: [], problems: [] })
   })
 
   it('comes of updates alone: what is sent on subscribing is of the past', () => {

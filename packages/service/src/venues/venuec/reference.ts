@@ -62,6 +62,15 @@ export function referenceOf(value: unknown): Instrument | undefined {
   return topic === undefined ? undefined : instrumentOf(topic, symbol)
 }
 
+/** True for the price of an asset that is not quoted as the topic's others are; it is of no series. */
+export function isOtherAsset(value: unknown): boolean {
+  if (!isReferenceMessage(value) || value['type'] !== 'update') return false
+  const topic = TOPICS.find((one) => one.topic === value['topic'])
+  if (topic === undefined || !isObject(value['payload'])) return false
+  const { symbol } = value['payload']
+  return typeof symbol === 'string' && instrumentOf(topic, symbol) === undefined
+}
+
 /**
  * Normalizes one message of the price socket. Only updates are prices as they are now: what the venue sends
  * of the past when a symbol is subscribed was received after its time.
@@ -71,7 +80,7 @@ export function normalizeReference(message: NativeObject, at: Arrival): Normaliz
   if (topic === undefined) {
     throw new PriorbookError('unknown_event', `venue C has no topic ${show(message['topic'])}`)
   }
-  if (message['type'] === 'subscribe') return { events: [], problems: [] }
+  if (message['type'] === 'subscribe' || isOtherAsset(message)) return { events: [], problems: [] }
   if (message['type'] !== 'update') throw wrong('type', message['type'], 'update')
   const payload = readObject(message['payload'], 'payload')
   const instrument = instrumentOf(topic, payload['symbol'])
