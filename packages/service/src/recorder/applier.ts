@@ -348,8 +348,11 @@ export class Applier {
       await this.closeSocket(record)
       return
     }
-    // A price concerns no book.
-    if (suspects.every(isReferenceKey)) return
+    // A price concerns no book. Over a book socket it belongs to no feed; a recording has no sockets.
+    if (suspects.every(isReferenceKey)) {
+      if (record.slot === 0) this.losePrices({ keys: suspects }, 'rejected', record.number)
+      return
+    }
     await this.state.loadUnbroken()
     const { tracks } = this.state
     const closed = suspects.flatMap((key) => tracks.get(key) ?? [])

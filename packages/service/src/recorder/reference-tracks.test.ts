@@ -236,6 +236,23 @@ describe('a series of reference prices', () => {
     expect(refused).toHaveLength(3)
   })
 
+  it('has a gap where a recorded message of it is refused', async () => {
+    const store = openEmbeddedStore({ file: createDataFolder().tape })
+    onTestFinished(() => store.close())
+    const applier = new Applier(store, 'venuec')
+    const put = createFeed(() => applier)
+    await put('message', { event: priceOf('5') })
+    await put('message', { event: priceOf('6', 'ethusdt') })
+    await put('message', { event: priceOf('-7') })
+    await put('message', { event: priceOf('8') })
+    const batch = applier.drain({ origin: 'import', recorder: 'r1' })
+    expect(batch?.gaps?.map(({ key, reason, end }) => [key, reason, end !== undefined])).toEqual([
+      [EXCHANGE, 'rejected', false],
+      [EXCHANGE, 'rejected', true],
+    ])
+    expect(batch?.samples).toHaveLength(3)
+  })
+
   it('goes on with its numbers after retention removed every price', async () => {
     const data = createDataFolder()
     await record(data, 'venuec', (script) => {
