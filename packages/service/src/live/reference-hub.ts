@@ -9,6 +9,7 @@ import {
 import type { SampleColumns } from '@priorbook/sdk/tape'
 import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
 import { SerialQueue } from '../lib/serial-queue.ts'
+import { Yielder } from '../lib/yielder.ts'
 import type { Changes, StoreReader } from '../store/store.ts'
 import { ChangeFollower } from './change-follower.ts'
 import { PendingGaps, PublishedGaps } from './gap-publisher.ts'
@@ -82,16 +83,19 @@ export class ReferenceHub {
     subscription: ReferenceSubscription,
     onOpen: (series: number) => void,
   ): Promise<void> {
-    await this.queue.run(async () => {
+    const own = await this.queue.run(async () => {
       await this.follower.open()
       this.subscriptions.add(subscription)
       await this.publishAll()
-      const own = [...this.series.values()].filter((one) => subscription.wants(one.instrument))
-      onOpen(own.length)
-      for (const series of own) await series.join(subscription)
-      subscription.subscriber.flush()
+      const found = [...this.series.values()].filter((one) => subscription.wants(one.instrument))
+      // Of these it becomes a member when it has come to the present.
+      for (const series of found) series.leave(subscription)
+      onOpen(found.length)
+      return found
     })
     this.tickWhileNeeded().catch((error: unknown) => this.options.onError(error))
+    for (const series of own) await this.join(series, subscription)
+    subscription.subscriber.flush()
   }
 
   /** Ends a subscription. */
@@ -107,6 +111,25 @@ export class ReferenceHub {
   async close(): Promise<void> {
     this.isClosed = true
     await this.queue.run(async () => this.follower.close())
+  }
+
+  // Earlier prices are sent outside the queue, as fast as the client reads them; the last ones in the turn
+  // in which it becomes a member, so that it misses none.
+  private async join(series: ReferenceSeries, subscription: ReferenceSubscription): Promise<void> {
+    const { subscriber } = subscription
+    const joining = series.begin(subscription)
+    const yielder = new Yielder()
+    while (this.subscriptions.has(subscription) && !subscriber.isClosed) {
+      const isJoined = await this.queue.run(async () => {
+        if (!this.subscriptions.has(subscription)) return true
+        await this.publishStored(series)
+        return joining.finish()
+      })
+      if (isJoined) return
+      await joining.sendPage()
+      await subscriber.room()
+      await yielder.yieldIfDue()
+    }
   }
 
   private get isNeeded(): boolean {
@@ -165,13 +188,24 @@ export class ReferenceHub {
       for (const facts of await store.series(venue, REFERENCE_MARKET)) {
         const { instrument, lastSequence } = facts
         const known = this.series.get(instrumentName(instrument))
-        const from = known?.last ?? lastSequence
-        const sequence = { from, to: Number.MAX_SAFE_INTEGER }
-        const gaps = await store.gaps({ venue, key: instrument.key, sequence })
-        if (known === undefined) this.open(instrument, lastSequence).skip(gaps)
-        else await known.publish(gaps)
+        if (known !== undefined) {
+          await this.publishStored(known)
+          continue
+        }
+        const opened = this.open(instrument, lastSequence)
+        opened.skip(await this.gapsFrom(opened))
       }
     }
+  }
+
+  private async publishStored(series: ReferenceSeries): Promise<void> {
+    await series.publish(await this.gapsFrom(series))
+  }
+
+  private gapsFrom({ instrument, last }: ReferenceSeries): Promise<readonly Gap[]> {
+    const { venue, key } = instrument
+    const sequence = { from: last, to: Number.MAX_SAFE_INTEGER }
+    return this.options.store.gaps({ venue, key, sequence })
   }
 
   // A series that appears later is published from its first price on.
@@ -216,43 +250,16 @@ class ReferenceSeries implements RecoverableChannel {
     for (const gap of gaps) this.published.add(gap)
   }
 
-  /** Sends a new member what it lacks: the prices after its last one, or the newest; and the open gap. */
-  async join(member: ReferenceSubscription): Promise<void> {
-    const { venue, key } = this.instrument
-    const { subscriber, budget } = member
-    const had = member.resume.get(key)
-    const isResumed = had !== undefined && had <= this.last && this.last - had <= budget.rows
-    let after = isResumed ? had : Math.max(0, this.last - 1)
-    let previous = had === undefined || had === 0 || had > this.last ? null : had
-    const sequence = { from: isResumed ? had : this.last, to: this.last }
-    const gaps = new PendingGaps(await this.store.gaps({ venue, key, sequence }))
-    const sendGaps = (sequence: number): void => {
-      for (let gap = gaps.shiftBefore(sequence); gap; gap = gaps.shiftBefore(sequence)) {
-        subscriber.send(member.gap(gap))
-      }
-    }
-    while (after < this.last) {
-      const page = await this.read(after)
-      for (const [row, ordinal] of page.ordinals.entries()) {
-        if (ordinal > this.last) break
-        sendGaps(ordinal)
-        subscriber.send(member.price(this.instrument, page.rows, row, ordinal, previous))
-        subscriber.rows++
-        budget.rows--
-        previous = ordinal
-        after = ordinal
-      }
-      if (page.ordinals.length === 0) break
-    }
-    sendGaps(Infinity)
-    this.add(member, previous)
+  /** Begins to send a new member what it lacks. */
+  begin(member: ReferenceSubscription): ReferenceJoin {
+    return new ReferenceJoin(this.store, this, member)
   }
 
   /** Sends what was stored since, and these gaps, to all members. */
   async publish(found: readonly Gap[]): Promise<void> {
     const gaps = new PendingGaps(found.filter((gap) => this.published.add(gap)))
     for (;;) {
-      const page = await this.read(this.last)
+      const page = await readPrices(this.store, this.instrument, this.last)
       for (const [row, ordinal] of page.ordinals.entries()) {
         for (let gap = gaps.shiftBefore(ordinal); gap; gap = gaps.shiftBefore(ordinal)) {
           this.send(gap)
@@ -271,19 +278,6 @@ class ReferenceSeries implements RecoverableChannel {
     }
   }
 
-  private read(after: number): ReturnType<StoreReader['samples']> {
-    const { venue, key } = this.instrument
-    const query = {
-      venue,
-      key,
-      metric: REFERENCE_METRIC,
-      order: 'asc',
-      after,
-      limit: PAGE,
-    } as const
-    return this.store.samples(query)
-  }
-
   private send(gap: Gap): void {
     for (const member of this.members.keys()) member.subscriber.send(member.gap(gap))
   }
@@ -297,4 +291,83 @@ class ReferenceSeries implements RecoverableChannel {
       else subscriber.missed.set(this, { last: previous ?? 0, reason: 'slow_reader' })
     }
   }
+}
+
+/**
+ * A new member on its way to the present of a series: it gets the prices after its last one, or the newest,
+ * with the gaps in their places.
+ */
+class ReferenceJoin {
+  private readonly store: StoreReader
+  private readonly series: ReferenceSeries
+  private readonly member: ReferenceSubscription
+  private readonly sent = new PublishedGaps()
+  /** The first price whose gaps are sent, the price up to which all is sent, and the member's last one. */
+  private readonly from: number
+  private after: number
+  private previous: number | null
+
+  constructor(store: StoreReader, series: ReferenceSeries, member: ReferenceSubscription) {
+    const { last, instrument } = series
+    const had = member.resume.get(instrument.key)
+    const isResumed = had !== undefined && had <= last && last - had <= member.budget.rows
+    this.store = store
+    this.series = series
+    this.member = member
+    this.from = isResumed ? had : last
+    this.after = isResumed ? had : Math.max(0, last - 1)
+    this.previous = had === undefined || had === 0 || had > last ? null : had
+  }
+
+  /** Sends the last prices and adds the member; false where more than a page is left. */
+  async finish(): Promise<boolean> {
+    const { series, member } = this
+    if (series.last - this.after > PAGE) return false
+    while (this.after < series.last) await this.sendPage()
+    this.sendGaps(await this.readGaps(series.last), Infinity)
+    series.add(member, this.previous)
+    return true
+  }
+
+  /** Sends the next page of prices. */
+  async sendPage(): Promise<void> {
+    const { series, member } = this
+    const { subscriber, budget } = member
+    const page = await readPrices(this.store, series.instrument, this.after)
+    const gaps = await this.readGaps(page.ordinals.at(-1) ?? this.after)
+    for (const [row, ordinal] of page.ordinals.entries()) {
+      if (ordinal > series.last) break
+      this.sendGaps(gaps, ordinal)
+      subscriber.send(member.price(series.instrument, page.rows, row, ordinal, this.previous))
+      subscriber.rows++
+      budget.rows--
+      this.previous = ordinal
+      this.after = ordinal
+    }
+    // Retention may have removed what is left.
+    if (page.ordinals.length === 0) this.after = series.last
+  }
+
+  private async readGaps(to: number): Promise<PendingGaps> {
+    const { venue, key } = this.series.instrument
+    const sequence = { from: Math.max(this.from, this.after), to }
+    const found = await this.store.gaps({ venue, key, sequence })
+    return new PendingGaps(found.filter((gap) => this.sent.isNew(gap)))
+  }
+
+  private sendGaps(gaps: PendingGaps, before: number): void {
+    for (let gap = gaps.shiftBefore(before); gap; gap = gaps.shiftBefore(before)) {
+      this.sent.add(gap)
+      this.member.subscriber.send(this.member.gap(gap))
+    }
+  }
+}
+
+function readPrices(
+  store: StoreReader,
+  { venue, key }: Instrument,
+  after: number,
+): ReturnType<StoreReader['samples']> {
+  const query = { venue, key, metric: REFERENCE_METRIC, order: 'asc', after, limit: PAGE } as const
+  return store.samples(query)
 }
