@@ -49,7 +49,7 @@ function gapAfter(afterSequence: number): Gap {
     reason: 'disconnected',
     start: priceOf(afterSequence).received,
     afterSequence,
-    journal: afterSequence,
+    journal: afterSequence + 1,
   }
 }
 
@@ -153,4 +153,20 @@ it('goes on for others while a client that resumes does not read', async () => {
   await joined
   expect(slow.seen.slice(-2)).toEqual(['4000→4001', 'gap after 4001'])
   expect(slow.seen).toHaveLength(4001)
+})
+
+it('sends a gap that it found before the store failed', async () => {
+  const store = openStore()
+  await append(store, 1, 1)
+  let failures = 0
+  const samples: Store['samples'] = async (query) => {
+    if (failures-- > 0) throw new Error('the store is away')
+    return store.samples(query)
+  }
+  const hub = openHub({ ...store, samples })
+  const client = new Client(undefined)
+  await hub.subscribe(client.subscription, () => undefined)
+  failures = 1
+  await append(store, 2, 1, [gapAfter(1)])
+  await expect.poll(() => client.seen, { timeout: 3000 }).toEqual(['null→1', 'gap after 1'])
 })

@@ -257,7 +257,7 @@ class ReferenceSeries implements RecoverableChannel {
 
   /** Sends what was stored since, and these gaps, to all members. */
   async publish(found: readonly Gap[]): Promise<void> {
-    const gaps = new PendingGaps(found.filter((gap) => this.published.add(gap)))
+    const gaps = new PendingGaps(found.filter((gap) => this.published.isNew(gap)))
     for (;;) {
       const page = await readPrices(this.store, this.instrument, this.last)
       for (const [row, ordinal] of page.ordinals.entries()) {
@@ -278,7 +278,9 @@ class ReferenceSeries implements RecoverableChannel {
     }
   }
 
+  // Noted only now: a gap that was found before the store failed is found again.
   private send(gap: Gap): void {
+    this.published.add(gap)
     for (const member of this.members.keys()) member.subscriber.send(member.gap(gap))
   }
 
