@@ -54,6 +54,10 @@ describe('the configuration', () => {
     expect(load('{"ops": 5}')).toContain('ops is not an object')
     expect(load('{"ops": {"port": 70000}}')).toContain('ops.port must be <= 65535')
     expect(load('{"upstream": "real"}')).toContain('upstream')
+    for (const rtds of ['here', 'https://x', 'wss://', 'wss://a b', 'ws://x:99999', 'ws://x/#y']) {
+      expect(load(JSON.stringify({ venuec: { rtds } }))).toContain('venuec.rtds must be an address')
+    }
+    expect(load('{"venuec": {"rtds": ""}}')).toBe('taken')
     expect(load('{')).toContain('is not JSON')
     expect(load('{"__proto__": {"data": 1}}')).toContain('there is no __proto__')
     expect(refusal(() => loadConfig({ file: '/nowhere/x.json', env: {} }))).toContain(

@@ -35,6 +35,16 @@ export function texts(): v.GenericSchema<string[]> {
   return v.array(v.string('must hold texts only'), 'must be a list of texts')
 }
 
+/** The address of a WebSocket, or nothing. */
+export function socketAddress(): v.GenericSchema<string> {
+  const isAddress = (address: string): boolean =>
+    address === '' || (/^wss?:\/\/[^#]+$/.test(address) && URL.canParse(address))
+  return v.pipe(
+    v.string('must be text'),
+    v.check(isAddress, 'must be an address of ws:// or wss://, or empty'),
+  )
+}
+
 /** One of a list of words. */
 export function word<const Words extends readonly string[]>(
   words: Words,

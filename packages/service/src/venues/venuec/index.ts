@@ -1,5 +1,5 @@
 import { VENUES } from '@priorbook/sdk/domain'
-import { flag, setting, text, texts } from '../../lib/setting.ts'
+import { flag, setting, socketAddress, text, texts } from '../../lib/setting.ts'
 import { defineVenue, type VenueDefinition } from '../capture/definition.ts'
 import type { SelectionOptions } from '../capture/selection/selection.ts'
 import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
@@ -31,9 +31,9 @@ const SETTINGS = {
     polled: 10_000,
   }),
   rtds: setting(
-    text(),
+    socketAddress(),
     'wss://ws-live-data.polymarket.com',
-    'The address of its socket of reference prices.',
+    'The address of its socket of reference prices; empty: none are recorded.',
   ),
   referenceFeeds: setting(
     texts(),
@@ -81,13 +81,14 @@ export const VENUE_C_DEFINITION = defineVenue({
         quotas: { gamma: scaled(GAMMA_QUOTA, speed), clob: scaled(CLOB_QUOTA, speed) },
         tokensPerSocket: TOKENS_PER_SOCKET,
         speed,
-        ...(rtds !== undefined && {
-          reference: {
-            url: rtds,
-            feeds: config.referenceFeeds,
-            assets: config.referenceAssets,
-          },
-        }),
+        ...(rtds !== undefined &&
+          rtds !== '' && {
+            reference: {
+              url: rtds,
+              feeds: config.referenceFeeds,
+              assets: config.referenceAssets,
+            },
+          }),
       },
       context,
     )

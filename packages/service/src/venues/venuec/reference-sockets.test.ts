@@ -68,3 +68,14 @@ it('keeps no price of an asset that is quoted in another form, and lives by it',
   expect(rig.sink.frames).toHaveLength(1)
   expect(rig.sockets.status).toMatchObject([{ slot: 249, connected: true }])
 })
+
+it('goes on after a failure of its own, until it is stopped', async () => {
+  const rig = new Rig()
+  let isOver = false
+  const running = rig.run('no address').finally(() => (isOver = true))
+  await rig.clock.advance(45_000)
+  expect(isOver).toBe(false)
+  expect(rig.errors).toHaveLength(2)
+  rig.stop.abort()
+  await running
+})

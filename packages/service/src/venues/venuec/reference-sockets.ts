@@ -1,6 +1,7 @@
 import { parseReferenceKey, VENUES, type Micros } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
 import { tryParseMessageJson } from '../../lib/message-json.ts'
+import { sleep } from '../../lib/wait.ts'
 import {
   MAX_BOOK_SLOT,
   type CaptureLog,
@@ -25,6 +26,8 @@ export type ReferenceSocketsOptions = {
   readonly clock: Clock
 }
 
+/** How long after a failure of our own a socket is tried again. */
+const RETRY_MS = 30_000
 /** How often series are looked at. */
 const CHECK_MS = 500
 
@@ -50,8 +53,22 @@ export class ReferenceSockets {
     const timer = this.#options.clock.setInterval(() => {
       for (const socket of sockets) socket.checkSilence()
     }, CHECK_MS)
-    await Promise.all(sockets.map(({ link }) => link.run(signal)))
+    await Promise.all(sockets.map(({ link }) => this.#runLink(link, signal)))
     timer.cancel()
+  }
+
+  // Books are recorded whatever happens to prices, so no failure goes on to the connector.
+  async #runLink(link: Link, signal: AbortSignal): Promise<void> {
+    const { log, clock } = this.#options
+    while (!signal.aborted) {
+      try {
+        await link.run(signal)
+      } catch (error) {
+        const why = error instanceof Error ? error.message : String(error)
+        log.error({ error: why }, 'the socket of reference prices failed')
+        await sleep(RETRY_MS, signal, clock)
+      }
+    }
   }
 
   get status(): ConnectorStatus['sockets'] {
