@@ -58,6 +58,9 @@ describe('the configuration', () => {
       expect(load(JSON.stringify({ venuec: { rtds } }))).toContain('venuec.rtds must be an address')
     }
     expect(load('{"venuec": {"rtds": ""}}')).toBe('taken')
+    expect(load('{"venuec": {"referenceFeeds": ["chainlink", "mars"]}}')).toContain(
+      'venuec.referenceFeeds must hold only words of twap60, twap30, chainlink, exchange',
+    )
     expect(load('{')).toContain('is not JSON')
     expect(load('{"__proto__": {"data": 1}}')).toContain('there is no __proto__')
     expect(refusal(() => loadConfig({ file: '/nowhere/x.json', env: {} }))).toContain(

@@ -45,6 +45,12 @@ export function socketAddress(): v.GenericSchema<string> {
   )
 }
 
+/** Several of a list of words. */
+export function wordsOf(words: readonly string[]): v.GenericSchema<string[]> {
+  const one = v.picklist(words, `must hold only words of ${words.join(', ')}`)
+  return v.array(one, 'must be a list of texts')
+}
+
 /** One of a list of words. */
 export function word<const Words extends readonly string[]>(
   words: Words,

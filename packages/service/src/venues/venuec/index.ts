@@ -1,11 +1,13 @@
 import { VENUES } from '@priorbook/sdk/domain'
-import { flag, setting, socketAddress, text, texts } from '../../lib/setting.ts'
+import { flag, setting, socketAddress, text, texts, wordsOf } from '../../lib/setting.ts'
 import { defineVenue, type VenueDefinition } from '../capture/definition.ts'
 import type { SelectionOptions } from '../capture/selection/selection.ts'
 import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { VenueCConnector } from './connector.ts'
 import { createVenueCNormalizer } from './normalize.ts'
+
+const FEEDS = VENUES.venuec.references.map(({ feed }) => feed)
 
 const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue C is recorded.'),
@@ -36,8 +38,8 @@ const SETTINGS = {
     'The address of its socket of reference prices; empty: none are recorded.',
   ),
   referenceFeeds: setting(
-    texts(),
-    VENUES.venuec.references.map(({ feed }) => feed),
+    wordsOf(FEEDS),
+    FEEDS,
     'The feeds of reference prices that are recorded; an empty list records none.',
   ),
   referenceAssets: setting(

@@ -20,7 +20,7 @@ class Rig {
     this.sockets = new ReferenceSockets({
       url,
       feeds: ['exchange'],
-      assets: ['BTC', 'ETH'],
+      assets: ['BTC', 'eth'],
       pingMs: 5000,
       sink: this.sink,
       log: {
@@ -67,6 +67,12 @@ it('keeps no price of an asset that is quoted in another form, and lives by it',
   }
   expect(rig.sink.frames).toHaveLength(1)
   expect(rig.sockets.status).toMatchObject([{ slot: 249, connected: true }])
+})
+
+it('keeps prices of the assets that it was given, in capitals or not', async () => {
+  const rig = await openRig()
+  for (const symbol of ['btcusdt', 'ethusdt', 'solusdt']) await rig.price(symbol)
+  expect(rig.sink.frames).toHaveLength(2)
 })
 
 it('goes on after a failure of its own, until it is stopped', async () => {

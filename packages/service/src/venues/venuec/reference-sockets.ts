@@ -18,7 +18,7 @@ export type ReferenceSocketsOptions = {
   readonly url: string
   /** Names of feeds: `chainlink`. */
   readonly feeds: readonly string[]
-  /** Underlyings in capitals: `BTC`. */
+  /** Underlyings: `BTC`, or `btc`. */
   readonly assets: readonly string[]
   readonly pingMs: number
   readonly sink: CaptureSink
@@ -94,7 +94,7 @@ class FeedSocket {
     const { url, assets, pingMs, sink, log, clock } = options
     this.slot = slot
     this.#options = options
-    this.#assets = new Set(assets)
+    this.#assets = new Set(assets.map((asset) => asset.toUpperCase()))
     this.link = createLink({
       slot,
       target: () => ({ url }),
