@@ -85,3 +85,16 @@ it('goes on after a failure of its own, until it is stopped', async () => {
   rig.stop.abort()
   await running
 })
+
+it('takes time in which its own process did not run for no silence', async () => {
+  const rig = await openRig()
+  for (let second = 0; second < 20; second++) {
+    await rig.price('btcusdt')
+    await rig.clock.advance(1000)
+  }
+  rig.clock.stall(60_000)
+  await rig.clock.advance(100)
+  await rig.price('btcusdt')
+  await rig.clock.advance(2000)
+  expect(rig.sink.notes.map(({ note }) => note)).toEqual(['connected'])
+})

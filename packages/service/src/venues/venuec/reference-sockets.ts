@@ -9,7 +9,7 @@ import {
   type ConnectorStatus,
 } from '../capture/contract.ts'
 import { createLink, SILENT_MS, type Link } from '../capture/link.ts'
-import { SilenceDetector } from '../capture/silence.ts'
+import { OwnStalls, SilenceDetector } from '../capture/silence.ts'
 import { isOtherAsset, referenceOf, topicOf } from './reference.ts'
 
 /** What the sockets of reference prices need. */
@@ -89,6 +89,7 @@ class FeedSocket {
   readonly #options: ReferenceSocketsOptions
   readonly #assets: ReadonlySet<string>
   readonly #heard = new Map<string, Heard>()
+  readonly #stalls = new OwnStalls(CHECK_MS)
 
   constructor(slot: number, feed: string, options: ReferenceSocketsOptions) {
     const { url, assets, pingMs, sink, log, clock } = options
@@ -122,9 +123,12 @@ class FeedSocket {
   /** Notes series that are silent although others of the feed are not. */
   checkSilence(): void {
     const { sink, clock } = this.#options
+    const nowMs = clock.monotonicMs()
+    const stalledMs = this.#stalls.check(nowMs)
     if (!this.link.connected) return
     for (const [key, heard] of this.#heard) {
-      const quietMs = clock.monotonicMs() - heard.atMs
+      heard.atMs = Math.min(nowMs, heard.atMs + stalledMs)
+      const quietMs = nowMs - heard.atMs
       if (heard.isLost || !heard.silence.isSilence(quietMs)) continue
       heard.isLost = true
       const why = `no price for ${Math.round(quietMs)} ms`
