@@ -129,6 +129,13 @@ const trade = (sequence: number, previous: number | null): object => ({
   previous_sequence: previous,
   row: { ...row(sequence), id: `venueb:M/trade:${sequence}` },
 })
+const price = (sequence: number, previous: number | null): object => ({
+  type: 'reference',
+  key: 'reference/chainlink/BTC',
+  sequence,
+  previous_sequence: previous,
+  row: { venue: 'venuec', feed: 'chainlink', asset: 'BTC', sequence, price: 1 },
+})
 
 /** Follows until a message is the last one wanted. */
 async function follow(
@@ -239,6 +246,25 @@ describe('a live stream', () => {
       'resync',
       'snapshot 20',
       'update 21',
+    ])
+  })
+
+  it('tells of reference prices that a slow reader missed', async () => {
+    const { client } = await serve([
+      async (peer) => {
+        peer.send(welcome())
+        await peer.next('subscribe_reference')
+        peer.send(price(7, null), price(8, 7), price(12, 8), price(13, 12))
+      },
+    ])
+    const isLast = (message: LiveMessage): boolean => show(message) === 'reference 13'
+    expect(await follow(client, isLast, FAST, { reference: 'btc' })).toEqual([
+      'welcome',
+      'reference 7',
+      'reference 8',
+      'hole 12',
+      'reference 12',
+      'reference 13',
     ])
   })
 

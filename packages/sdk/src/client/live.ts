@@ -322,8 +322,10 @@ function follows(message: RowMessage, last: number | undefined): boolean {
       // A change needs the book that it changes; a whole book needs none, but may be the first of many.
       return last === undefined ? !('changes' in message.row) : (previous ?? Infinity) <= last
     case 'trade':
-    case 'reference':
       return last === undefined || sequence === last + 1 || (previous !== null && previous <= last)
+    case 'reference':
+      // Prices are never conflated, and a server that leaves some out does not say so otherwise.
+      return last === undefined || sequence === last + 1
   }
 }
 
