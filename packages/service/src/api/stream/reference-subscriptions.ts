@@ -35,6 +35,11 @@ export class ReferenceSubscriptions {
     this.output = output
   }
 
+  /** How many subscriptions are open. */
+  get size(): number {
+    return this.open.size
+  }
+
   has(id: string): boolean {
     return this.open.has(id)
   }
@@ -43,11 +48,6 @@ export class ReferenceSubscriptions {
   async subscribe(request: ReferenceRequest, grant: PlanGrant): Promise<void> {
     const { references, context } = this.services
     const { id, feed } = request
-    const most = grant.terms.stream.subscriptions
-    if (this.open.size >= most) {
-      const detail = `the plan ${grant.plan} allows ${most} subscriptions per connection`
-      throw new StreamProblem('too_many_subscriptions', detail)
-    }
     const { asset, series } = await findReferences(context, grant, request.asset, feed)
     const wants = ({ venue, key }: Instrument): boolean => {
       const reference = parseReferenceKey(key)

@@ -158,6 +158,35 @@ describe('a key', () => {
     await two.close()
     await expect(welcomed(open)).resolves.toBe(true)
   })
+
+  it('counts subscriptions to books and to reference prices together', async () => {
+    const test = await start()
+    const received = (Date.now() * 1000) as Micros
+    const key = 'reference/exchange/BTC'
+    const instrument = { venue: 'venuec', market: 'reference', key } as const
+    const head = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+    const price = { kind: 'sample', metric: 'price', value: '1', received, journal: 1 } as const
+    const samples = [{ ...price, instrument }]
+    await test.store.append({ ...head, venue: 'venuec', position: 1, samples })
+    const terms = test.access.plans.find('unlimited')!.stream
+    const before = { ...terms }
+    onTestFinished(() => void Object.assign(terms, before))
+    Object.assign(terms, { subscriptions: 1 })
+    const prices = { op: 'subscribe_reference', id: 'p', asset: 'btc' } as const
+    for (const [first, second] of [
+      [prices, SUBSCRIBE],
+      [SUBSCRIBE, prices],
+    ] as const) {
+      const client = await connected(test, 'unlimited')
+      client.send(first)
+      await client.next('subscribed')
+      client.send(second)
+      expect(await client.next('error')).toMatchObject({
+        code: 'too_many_subscriptions',
+        id: second.id,
+      })
+    }
+  })
 })
 
 describe('an invalid message', () => {

@@ -223,12 +223,14 @@ export class StreamSession {
       case 'subscribe': {
         const subscribe = parseSubscribe(request)
         this.requireNewId(subscribe.id)
+        this.requireRoom(grant)
         await this.subscriptions.subscribe(subscribe, grant)
         break
       }
       case 'subscribe_reference': {
         const subscribe = parseReference(request)
         this.requireNewId(subscribe.id)
+        this.requireRoom(grant)
         await this.references.subscribe(subscribe, grant)
         break
       }
@@ -261,6 +263,14 @@ export class StreamSession {
   private requireNewId(id: string): void {
     const all = [this.subscriptions, this.references, this.replays]
     if (all.some((one) => one.has(id))) throw new StreamProblem('duplicate_id')
+  }
+
+  // Subscriptions of both kinds count together.
+  private requireRoom({ plan, terms }: PlanGrant): void {
+    const most = terms.stream.subscriptions
+    if (this.subscriptions.size + this.references.size < most) return
+    const detail = `the plan ${plan} allows ${most} subscriptions per connection`
+    throw new StreamProblem('too_many_subscriptions', detail)
   }
 
   private sendHeartbeat(): void {
