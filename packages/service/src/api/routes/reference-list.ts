@@ -1,3 +1,4 @@
+import { REFERENCE_METRIC } from '@priorbook/sdk/domain'
 import {
   contractOf,
   timeJson,
@@ -39,12 +40,13 @@ export const REFERENCE_LIST_ROUTE: Route = defineRoute(
 
 async function toSeriesJson(
   { store }: ApiContext,
-  { venue, key, feed, asset, unit, description, extent }: ReferenceSeries,
+  series: ReferenceSeries,
   window: number,
   style: ValueStyle,
 ): Promise<ReferenceSeriesJson> {
+  const { venue, key, feed, asset, unit, description, extent } = series
   const [gap] = await store.gaps({ venue, key, open: true })
-  const { firstSequence, lastSequence, firstReceived, lastReceived } = extent
+  const first = await firstInWindow(store, series, window)
   return {
     venue,
     feed,
@@ -52,9 +54,25 @@ async function toSeriesJson(
     unit,
     description,
     key,
-    first_time: timeJson(Math.max(firstReceived, window), style)!,
-    last_time: timeJson(lastReceived, style)!,
-    prices: lastSequence - firstSequence + 1,
+    first_time: timeJson(first.received, style)!,
+    last_time: timeJson(extent.lastReceived, style)!,
+    prices: extent.lastSequence - first.sequence + 1,
     open_gap: gap?.reason ?? null,
   }
+}
+
+// The first price that the plan covers; the newest one where those between are damaged.
+async function firstInWindow(
+  store: ApiContext['store'],
+  { venue, key, extent }: ReferenceSeries,
+  start: number,
+): Promise<{ readonly sequence: number; readonly received: number }> {
+  const { firstSequence, lastSequence, firstReceived, lastReceived } = extent
+  if (firstReceived >= start) return { sequence: firstSequence, received: firstReceived }
+  const query = { venue, key, metric: REFERENCE_METRIC, order: 'asc', start, limit: 1 } as const
+  const { rows, ordinals } = await store.samples(query)
+  const [sequence] = ordinals
+  return sequence === undefined
+    ? { sequence: lastSequence, received: lastReceived }
+    : { sequence, received: rows.received[0]! }
 }
