@@ -28,7 +28,7 @@ import { flatten, type Replay } from './replay.ts'
 /**
  * Turns the messages of a socket replay (`client.socketReplay({…})`) into events, one batch per message, in
  * the order of every other replay and at the requested speed. It can be iterated once. Request no
- * `depth`, and `number_format: 'string'` where sizes may have more than 15 digits.
+ * `depth`, and `number_format: 'string'` for reference prices and where sizes may have more than 15 digits.
  */
 export function replayMessages(messages: AsyncIterable<ReplayMessage>): Replay {
   return new MessageReplay(messages)
@@ -229,16 +229,15 @@ class RunningBook {
   }
 }
 
-// A price of more than 15 digits would have lost some as a JSON number.
+// Prices have any number of digits, and a JSON number does not show which of them it lost.
 function exactPrice(value: unknown): string {
-  const text = decimalOf(value) ?? ''
-  if (typeof value === 'number' && text.replaceAll(/\D/g, '').length > 15) {
+  if (typeof value === 'number') {
     throw new PriorbookError(
       'unrepresentable',
-      `the price ${value} is not exact as a JSON number: request number_format string`,
+      `the price ${value} may not be exact as a JSON number: request number_format string`,
     )
   }
-  return text
+  return decimalOf(value) ?? ''
 }
 
 function exactSize(value: unknown, decimals: number): SizeUnits {
