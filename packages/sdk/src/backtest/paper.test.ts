@@ -39,6 +39,16 @@ async function* stream(messages: readonly LiveMessage[]): AsyncGenerator<LiveMes
   yield* messages
 }
 
+const MISSED_PRICES: LiveMessage = {
+  type: 'hole',
+  venue: 'venuec',
+  market_id: 'BTC',
+  key: 'reference/chainlink/BTC',
+  kind: 'reference',
+  after_sequence: 8,
+  sequence: 12,
+}
+
 describe('paper trading', () => {
   it('runs a strategy on live messages; heartbeats move the clock, lost connections are gaps', async () => {
     const seen: string[] = []
@@ -57,6 +67,7 @@ describe('paper trading', () => {
         market(0),
         book(1, 1, 10),
         { type: 'heartbeat', server_time: time(1.5), sent: 2 },
+        MISSED_PRICES,
         book(2, 2, 10),
         { type: 'disconnected', code: 1006, reason: 'broken', retry_ms: 100 },
         { type: 'heartbeat', server_time: time(3), sent: 0 },

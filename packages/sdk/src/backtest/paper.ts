@@ -60,7 +60,7 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
         case 'disconnected':
         case 'hole':
         case 'resync':
-          openGaps()
+          if (!isMissedPrice(message)) openGaps()
           break
         case 'snapshot':
           yield { ...message, replay: '' }
@@ -89,4 +89,9 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
   }
   run.finish()
   return run.results()[0]!
+}
+
+// Paper trading reads no reference prices, so books miss nothing without them.
+function isMissedPrice(message: LiveMessage): boolean {
+  return message.type === 'hole' && message.kind === 'reference'
 }
