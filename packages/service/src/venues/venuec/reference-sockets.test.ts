@@ -26,7 +26,7 @@ class Rig {
       log: {
         info: () => undefined,
         warn: () => undefined,
-        error: (_fields, message) => void this.errors.push(String(message)),
+        error: (_fields, message) => void this.errors.push(message),
       },
       clock: this.clock,
     })
