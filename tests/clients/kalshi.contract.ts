@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Emulator } from '@priorbook/emulator'
 import type { Caller } from './caller.ts'
@@ -31,10 +32,14 @@ type Candle = {
 /** Fields that recorded answers have and that the models of the client do not know. */
 const UNMODELLED: ReadonlySet<string> = new Set(['liquidity_dollars', 'available_on_brokers'])
 
+/** The venue's quota allows 80 calls a second at the speed of the test; a fast machine would make more. */
+const PACE_MS = 20
+
 /** What every official client of Kalshi reads from the emulator. */
 export function describeKalshi({ caller, emulator }: KalshiParts): void {
   /** The answer as the client parsed it, which must contain what was sent and nothing else. */
   async function call<T>(method: string, args: Readonly<Record<string, unknown>> = {}): Promise<T> {
+    await pause(PACE_MS)
     const answer = await caller().call<{ parsed: unknown; sent: unknown }>(method, args)
     expect(differences(answer.parsed, answer.sent, method)).toEqual([])
     return answer.parsed as T
@@ -42,6 +47,7 @@ export function describeKalshi({ caller, emulator }: KalshiParts): void {
 
   const restOf = (): string => emulator().addresses.venueb!.rest
   async function read<T>(path: string): Promise<T> {
+    await pause(PACE_MS)
     const answer = await fetch(`${restOf()}${path}`)
     expect(answer.status).toBe(200)
     return (await answer.json()) as T
