@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { endInput, firstLine, startChild } from './lib/child.ts'
+import { rounded } from './lib/measure.ts'
 import { withScratch } from './lib/scratch.ts'
 
 const EMULATOR = fileURLToPath(
@@ -36,13 +37,12 @@ export function benchBreadth(): Promise<Record<string, unknown>> {
   return withScratch(async (folder) => {
     const flags = ['--breadth', `venueb:${B},venuec:${C}`, '--breadth-rate', String(PER_SECOND)]
     const faults = ['--faults', FAULTS, '--venues', 'venueb,venuec']
-    const emulator = start(EMULATOR, ['--json', '--until-stdin-ends', ...flags, ...faults])
+    const emulator = startChild(EMULATOR, ['--json', '--until-stdin-ends', ...flags, ...faults])
     const addresses = await firstLine(emulator)
     const wanted = (B + 2 * C) * OPEN_SHARE
     const cold = await record(folder, addresses, wanted, SECONDS)
     const warm = await record(folder, addresses, wanted, 10)
-    emulator.stdin!.end()
-    await ended(emulator)
+    await endInput(emulator)
     const steady = cold.seconds.slice(cold.openAt)
     const [first, last] = [steady[0], steady.at(-1)]
     if (first === undefined || last === undefined || first === last) {
@@ -52,10 +52,10 @@ export function benchBreadth(): Promise<Record<string, unknown>> {
     return {
       books_open: last.books,
       messages_per_s: Math.round((last.messages - first.messages) / seconds),
-      lag_p99_ms: round(Math.max(...steady.map(({ lagP99Ms }) => lagP99Ms))),
-      lag_median_p99_ms: round(medianOf(steady.map(({ lagP99Ms }) => lagP99Ms))),
-      cores_used: round((last.cpuSeconds - first.cpuSeconds) / seconds),
-      rss_mb: round(Math.max(...cold.seconds.map(({ rssMb }) => rssMb))),
+      lag_p99_ms: rounded(Math.max(...steady.map(({ lagP99Ms }) => lagP99Ms))),
+      lag_median_p99_ms: rounded(medianOf(steady.map(({ lagP99Ms }) => lagP99Ms))),
+      cores_used: rounded((last.cpuSeconds - first.cpuSeconds) / seconds),
+      rss_mb: rounded(Math.max(...cold.seconds.map(({ rssMb }) => rssMb))),
       seconds,
       cold_start_s: cold.openAt,
       restart_s: warm.openAt,
@@ -70,7 +70,7 @@ async function record(
   wantedSeconds: number,
 ): Promise<{ readonly seconds: BreadthSecond[]; readonly openAt: number }> {
   const begun = performance.now()
-  const child = start(CHILD, [folder, addresses])
+  const child = startChild(CHILD, [folder, addresses])
   const seconds: BreadthSecond[] = []
   let openAt: number | undefined
   for await (const line of createInterface({ input: child.stdout! })) {
@@ -81,35 +81,10 @@ async function record(
     if (seconds.length % 10 === 0) console.error(`${elapsed} s: ${JSON.stringify(second)}`)
     if (openAt === undefined ? elapsed > GIVE_UP_SECONDS : elapsed > openAt + wantedSeconds) break
   }
-  child.stdin!.end()
-  await ended(child)
+  await endInput(child)
   return { seconds, openAt: openAt ?? Infinity }
 }
 
 function medianOf(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? 0
-}
-
-function start(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...process.execArgv, file, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-}
-
-function firstLine(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    createInterface({ input: child.stdout! }).once('line', resolve)
-    child.once('exit', () => reject(new Error('the emulator ended')))
-  })
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) resolve()
-    else child.once('exit', () => resolve())
-  })
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100
 }

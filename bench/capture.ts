@@ -1,6 +1,7 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { endInput, firstLine, startChild } from './lib/child.ts'
+import { rounded } from './lib/measure.ts'
 import { withScratch } from './lib/scratch.ts'
 
 const EMULATOR = fileURLToPath(
@@ -43,15 +44,15 @@ export function benchCapture(): Promise<Record<string, unknown>> {
     return {
       asked_per_s: PER_SECOND,
       seconds,
-      cores_used: round(cpu / seconds),
+      cores_used: rounded(cpu / seconds),
       messages_per_cpu_s: Math.round(messages / cpu),
-      rss_growth_mb: round(last.rssMb - half.rssMb),
-      lag_max_ms: round(Math.max(...recorded.map(({ lagMaxMs }) => lagMaxMs))),
+      rss_growth_mb: rounded(last.rssMb - half.rssMb),
+      lag_max_ms: rounded(Math.max(...recorded.map(({ lagMaxMs }) => lagMaxMs))),
       messages_per_s: Math.round(messages / seconds),
-      lag_p99_ms: round(last.lagP99Ms),
-      rss_mb: round(Math.max(...recorded.map(({ rssMb }) => rssMb))),
+      lag_p99_ms: rounded(last.lagP99Ms),
+      rss_mb: rounded(Math.max(...recorded.map(({ rssMb }) => rssMb))),
       limit_per_s: Math.round(limit),
-      limit_ratio: round(messages / seconds / limit),
+      limit_ratio: rounded(messages / seconds / limit),
     }
   })
 }
@@ -69,42 +70,16 @@ async function flood(
     '--flood',
     `venueb:${perSecond}`,
   ]
-  const emulator = start(EMULATOR, ['--json', '--until-stdin-ends', ...flags])
+  const emulator = startChild(EMULATOR, ['--json', '--until-stdin-ends', ...flags])
   const addresses = await firstLine(emulator)
-  const child = start(CHILD, [mode, folder, addresses])
+  const child = startChild(CHILD, [mode, folder, addresses])
   const seconds: CaptureSecond[] = []
   for await (const line of createInterface({ input: child.stdout! })) {
     seconds.push(JSON.parse(line) as CaptureSecond)
     const wanted = mode === 'bare' ? 15 : SECONDS
     if (seconds.length > WARM_UP_SECONDS + wanted) break
   }
-  child.stdin!.end()
-  await ended(child)
-  emulator.stdin!.end()
-  await ended(emulator)
+  await endInput(child)
+  await endInput(emulator)
   return seconds.slice(WARM_UP_SECONDS)
-}
-
-function start(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...process.execArgv, file, ...args], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  })
-}
-
-function firstLine(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    createInterface({ input: child.stdout! }).once('line', resolve)
-    child.once('exit', () => reject(new Error('the emulator ended')))
-  })
-}
-
-function ended(child: ChildProcess): Promise<void> {
-  return new Promise((resolve) => {
-    if (child.exitCode !== null) resolve()
-    else child.once('exit', () => resolve())
-  })
-}
-
-function round(value: number): number {
-  return Math.round(value * 100) / 100
 }

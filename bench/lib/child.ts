@@ -1,5 +1,30 @@
-import type { ChildProcess } from 'node:child_process'
+import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+
+/** Starts a Node program that ends with its input. */
+export function startChild(file: string, args: readonly string[]): ChildProcess {
+  return spawn(process.execPath, [...process.execArgv, file, ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  })
+}
+
+/** The first line that a process prints. */
+export function firstLine(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    createInterface({ input: child.stdout! }).once('line', resolve)
+    child.once('exit', () => reject(new Error('the process ended before it printed a line')))
+  })
+}
+
+/** Ends the input of a process, and waits until it has ended by itself. */
+export function endInput(child: ChildProcess): Promise<void> {
+  return new Promise((resolve) => {
+    child.stdin!.end()
+    if (child.exitCode !== null) resolve()
+    else child.once('exit', () => resolve())
+  })
+}
 
 /** Ends a process that ends with its input, and waits for it. */
 export function stopChild(child: ChildProcess): Promise<void> {

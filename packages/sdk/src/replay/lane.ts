@@ -313,8 +313,17 @@ export class TradeLane extends RowLane<TradeColumns> {
   }
 }
 
+/** Rows of samples, whatever they are samples of. */
+abstract class SampleRows extends RowLane<SampleColumns> {
+  protected decode(chunk: Chunk): SampleColumns {
+    const columns = new SampleColumns(chunk.header.count)
+    decodeSamples(chunk, this.options.platform, columns)
+    return columns
+  }
+}
+
 /** The samples of one metric of one outcome. */
-export class SampleLane extends RowLane<SampleColumns> {
+export class SampleLane extends SampleRows {
   private readonly instrument: ReplayInstrument
   private readonly metric: string
 
@@ -322,12 +331,6 @@ export class SampleLane extends RowLane<SampleColumns> {
     super(stream, options)
     this.instrument = instrument
     this.metric = stream.metric
-  }
-
-  protected decode(chunk: Chunk): SampleColumns {
-    const columns = new SampleColumns(chunk.header.count)
-    decodeSamples(chunk, this.options.platform, columns)
-    return columns
   }
 
   shift(): SampleEvent {
@@ -346,7 +349,7 @@ export class SampleLane extends RowLane<SampleColumns> {
 }
 
 /** The reference prices of one series. */
-export class ReferenceLane extends RowLane<SampleColumns> {
+export class ReferenceLane extends SampleRows {
   private readonly venue: VenueId
   private readonly reference: Reference
 
@@ -354,12 +357,6 @@ export class ReferenceLane extends RowLane<SampleColumns> {
     super(stream, options)
     this.venue = stream.venue
     this.reference = reference
-  }
-
-  protected decode(chunk: Chunk): SampleColumns {
-    const columns = new SampleColumns(chunk.header.count)
-    decodeSamples(chunk, this.options.platform, columns)
-    return columns
   }
 
   shift(): ReferenceEvent {

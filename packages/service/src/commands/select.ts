@@ -14,7 +14,11 @@ import {
 } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { describeRule } from '../venues/capture/selection/rules.ts'
-import type { SelectionOptions, SurveyedMarket } from '../venues/capture/selection/selection.ts'
+import {
+  hasBooks,
+  type SelectionOptions,
+  type SurveyedMarket,
+} from '../venues/capture/selection/selection.ts'
 import { createSurveySink } from '../venues/capture/selection/survey-sink.ts'
 import { definitionOf } from '../venues/registry.ts'
 import { CONFIG_OPTION, readConfig } from './command-config.ts'
@@ -147,7 +151,7 @@ function toRow({ facts, tier, why, activity }: SurveyedMarket): {
 function tiersOf({ bounds, booksPerMarket }: SelectionOptions, markets: readonly SurveyedMarket[]) {
   return CAPTURE_TIERS.map((tier) => {
     const found = markets.filter((market) => market.tier === tier).length
-    const bound = tier === 'full' || tier === 'polled' ? bounds[tier] : undefined
+    const bound = hasBooks(tier) ? bounds[tier] : undefined
     return { tier, markets: found, books: bound === undefined ? 0 : found * booksPerMarket, bound }
   })
 }

@@ -1,5 +1,5 @@
-import { DAY_MICROS } from '@priorbook/sdk/domain'
 import { setting, text, type Setting, type SettingValues } from '../lib/setting.ts'
+import { SPAN, spanMicros } from '../lib/span.ts'
 
 /** The kinds of stored data that can be removed apart. */
 export const RETENTION_TIERS = {
@@ -49,16 +49,7 @@ export function retentionSettings(whose: string, empty: string) {
   }
 }
 
-const UNITS: Readonly<Record<string, number>> = {
-  s: 1e6,
-  m: 60e6,
-  h: 3600e6,
-  d: DAY_MICROS,
-  kB: 1e3,
-  MB: 1e6,
-  GB: 1e9,
-  TB: 1e12,
-}
+const UNIT_BYTES: Readonly<Record<string, number>> = { kB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 }
 
 /** The limit of a kind of data of a venue: its own where it has one, else the common one. */
 export function limitOf(
@@ -74,6 +65,6 @@ export function limitOf(
 /** An age in microseconds or a number of bytes; undefined where there is no limit. */
 export function parseAmount(text: string): number | undefined {
   if (text === '' || text === 'all') return undefined
-  const [, digits, unit] = /^([\d.]+)(\D+)$/.exec(text)!
-  return Number(digits) * UNITS[unit!]!
+  if (SPAN.test(text)) return spanMicros(text)
+  return Number(text.slice(0, -2)) * UNIT_BYTES[text.slice(-2)]!
 }

@@ -9,6 +9,7 @@ import {
   type SettingGroup,
   type SettingValues,
 } from '../lib/setting.ts'
+import { SPAN } from '../lib/span.ts'
 import { ageSetting, retentionSettings, type RetentionTexts } from './retention.ts'
 import { VENUE_DEFINITIONS } from '../venues/registry.ts'
 
@@ -112,12 +113,12 @@ const SETTINGS = {
       'Where old chunks of the tape and old files of the journal go: s3://BUCKET/PREFIX or a folder; empty keeps all in the data folder.',
     ),
     after: setting(
-      text(/^\d+(\.\d+)?(s|m|h|d)$/),
+      text(SPAN),
       '1d',
       'How old chunks and files are when they go there, such as 7d or 12h.',
     ),
     keepUnused: setting(
-      text(/^\d+(\.\d+)?(s|m|h|d)$/),
+      text(SPAN),
       '30d',
       'How long a file stays there that the tape does not need any more, for backups that may refer to it.',
     ),

@@ -54,7 +54,7 @@ export const AWAY_FILE_BYTES = 32 * 1024 * 1024
 /** The ending of the name of a note beside its object. */
 export const NOTE_ENDING = '.away'
 
-// The note marks a block after every so many bytes: a reader begins at a mark, and needs few requests.
+// The bytes between two marks of a note. A reader begins at the mark before its record, with few requests.
 const MARK_BYTES = 262_144
 const HASH_BYTES = 4 * 1024 * 1024
 // Headers that are read at once: 5 ms.

@@ -50,8 +50,8 @@ const TICK_MS = 5
 const ERROR_PAUSE_MS = 500
 
 /**
- * Publishes new reference prices of the store to subscribers, with the gaps in their places. It follows the
- * store only while somebody is subscribed, apart from the hub of books.
+ * Publishes new reference prices of the store to subscribers, with the gaps in their places. It reads the store
+ * only while there is a subscriber, and does not share a queue with the hub of books.
  */
 export class ReferenceHub {
   private readonly options: ReferenceHubOptions

@@ -31,7 +31,7 @@ function digest(options: BroadOptions, strideMs: number, isRead: boolean): strin
 }
 
 describe('the broad world', () => {
-  it('is a function of the seed and the start, whoever reads it and however it is moved', () => {
+  it('depends on the seed and the start alone, not on its readers or the length of its steps', () => {
     const options = { markets: 200, rate: 40, turnover: 30 }
     const first = digest({ ...options, seed: '7' }, 60_000, false)
     expect(digest({ ...options, seed: '7' }, 500, true)).toBe(first)
@@ -123,7 +123,7 @@ describe('the broad world', () => {
       topic!.markets.map(({ outcome }) => outcome?.winner === 'first')
     const exclusive = ended.filter(({ topic }) => topic!.isExclusive)
     expect(exclusive.map((one) => wins(one).filter(Boolean).length)).toEqual(exclusive.map(() => 1))
-    // Whoever passes a threshold has passed all lower ones.
+    // A value above one threshold is above all lower ones.
     const thresholds = ended.filter(({ topic }) => topic!.kind === 'threshold')
     expect(thresholds.length).toBeGreaterThan(0)
     expect(thresholds.map((one) => wins(one).lastIndexOf(true) + 1)).toEqual(

@@ -231,8 +231,8 @@ export function searchNotice(
 }
 
 /**
- * The words of a search that were mistyped; undefined where none was. Their spelling is that of recorded words,
- * so it is told only where what has them is shown too, or the plan hides nothing (`mayTell`).
+ * The words of a search that were mistyped; undefined where none was. The corrected spelling is a recorded word,
+ * which a plan may hide: it is shown only if `mayTell`, that is if the page has rows or the plan hides nothing.
  */
 export function correctionNotice(
   what: 'market' | 'event',

@@ -59,7 +59,7 @@ type WalkedEvents = {
 }
 
 // Max events per read of the store, and per request: a plan that leaves most of them out goes on by cursor.
-// Every read searches anew, so a page that lacks a few events is not filled by reads of a few.
+// A read repeats the whole search, so few large reads cost less than many small ones.
 const SLICE = 200
 const MAX_VISITED = 4000
 

@@ -19,9 +19,7 @@ import type { ClientOutput } from './client-output.ts'
 import { toFrame } from './frame.ts'
 import { StreamProblem, type ReferenceRequest } from './request.ts'
 import type { SessionServices } from './services.ts'
-
-// Max prices that a connection may have sent again.
-const RESUME_ROWS = 100_000
+import { RESUME_ROWS } from './subscriptions.ts'
 
 /** The subscriptions of one connection to reference prices. */
 export class ReferenceSubscriptions {

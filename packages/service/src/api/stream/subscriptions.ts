@@ -20,8 +20,8 @@ import { StreamProblem, type SubscribeRequest } from './request.ts'
 import { RowStyle } from './row-style.ts'
 import type { SessionServices } from './services.ts'
 
-// Max rows that a connection may have sent again.
-const RESUME_ROWS = 100_000
+/** Max rows that a connection may have sent again, of books and trades and of reference prices each. */
+export const RESUME_ROWS = 100_000
 
 /** The subscriptions of one connection. */
 export class Subscriptions {

@@ -85,7 +85,7 @@ export class LogFollower implements LogListener, Follower {
       ...(references.length > 0 && { references }),
       ...(this.why === undefined ? {} : { missed: this.why }),
     }
-    // Nobody follows samples of markets.
+    // Samples of markets have no subscribers.
     this.samples.clear()
     const hasNews = !this.isEmpty || references.length > 0
     this.forget()

@@ -1,5 +1,6 @@
 import type { GapReason } from '@priorbook/sdk/domain'
 import type { CaptureSink } from './contract.ts'
+import { noteLosses } from './note-losses.ts'
 import { hasEnded, isPastClose, type FollowedMarket } from './followed-markets.ts'
 
 /** A market whose books no socket and no poll brings, with the keys of those books. */
@@ -12,7 +13,6 @@ export type UnfollowedMarket = {
 
 /** Messages that were on their way when a book was left may still come for this long. */
 const LATE_MS = 2_000
-const KEYS_PER_NOTE = 200
 
 /**
  * Closes books that are still open although nothing brings them any more, so that none is taken for valid
@@ -44,12 +44,7 @@ export class UnfollowedBooks {
       }
     }
     this.#sinceMs = sinceMs
-    for (const [reason, all] of late) {
-      for (let from = 0; from < all.length; from += KEYS_PER_NOTE) {
-        const keys = all.slice(from, from + KEYS_PER_NOTE)
-        this.#sink.note({ note: 'loss', reason, why: WHY[reason] ?? '', keys })
-      }
-    }
+    for (const [reason, keys] of late) noteLosses(this.#sink, reason, WHY[reason] ?? '', keys)
   }
 }
 

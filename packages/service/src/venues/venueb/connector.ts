@@ -23,12 +23,13 @@ import { supervise } from '../capture/scheduler.ts'
 import { seriesOfRules } from '../capture/selection/rules.ts'
 import { lastWalkMs } from '../capture/selection/last-walk.ts'
 import {
+  hasBooks,
   rulesNumber,
   Selection,
   type SelectionOptions,
   type SurveyedMarket,
 } from '../capture/selection/selection.ts'
-import { noteTier } from '../capture/selection/note-tier.ts'
+import { noteLeftSockets, noteTier } from '../capture/selection/note-tier.ts'
 import { tellSelection, toFollowed } from '../capture/selection/told.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { SeriesDiscovery, type Discovery } from './discovery.ts'
@@ -195,7 +196,7 @@ export class VenueBConnector implements Connector {
 
   select(selection: SelectionOptions): void {
     this.#selected = this.#bounded(selection)
-    this.#selection.change(this.#selected, this.#nowMs())
+    this.#selection.change(this.#selected)
     this.#sockets?.setBound(this.#selected.bounds.full)
     this.#series = seriesOfRules(this.#selected.rules)
     this.#review()
@@ -533,16 +534,13 @@ export class VenueBConnector implements Connector {
       }
       const followed = change.markets.filter(isFollowed)
       noteTier({ ...change, markets: followed }, sink, log)
-      if (change.tier === 'polled') this.#leaveSockets(followed)
+      if (change.tier === 'polled') {
+        noteLeftSockets(
+          followed.filter((key) => this.#sockets?.holds(key)),
+          sink,
+        )
+      }
     }
-  }
-
-  // A polled book does not go on from the book of a socket.
-  #leaveSockets(markets: readonly string[]): void {
-    const keys = markets.filter((key) => this.#sockets?.holds(key) === true)
-    if (keys.length === 0) return
-    const why = 'the book is polled from now on'
-    this.#context.sink.note({ note: 'loss', reason: 'not_selected', why, keys })
   }
 
   #tierOf({ marketId }: VenueBMarket): CaptureTier {
@@ -602,10 +600,6 @@ export class VenueBConnector implements Connector {
 
 const SURVEY_MS = 50
 const UNKNOWN = { tier: 'none', why: 'its event is not known' } as const
-
-function hasBooks(tier: CaptureTier): boolean {
-  return tier === 'full' || tier === 'polled'
-}
 
 // Contracts of the last day; where the venue does not say, of the market's whole life.
 function activityOf({ volume }: Pick<MarketRecord, 'volume'>, native: Json): number {

@@ -1,4 +1,5 @@
 import type { CaptureTier } from '@priorbook/sdk/domain'
+import { hasBooks } from '../capture/selection/selection.ts'
 import type { VenueBMarket, VenueBMarkets } from './markets.ts'
 import type { TradedMarket } from './polling.ts'
 import type { VenueBSockets } from './sockets.ts'
@@ -49,7 +50,7 @@ export function partition(input: PartitionInput): Partition {
     const isLingering = stage === 'over' && nowMs < closeMs + input.lingerMs && closeMs !== FAR_MS
     const isOver = stage === 'over' && !isLingering
     if (isOver) over.push(key)
-    if (isOver || stage === 'early' || (tier !== 'full' && tier !== 'polled')) {
+    if (isOver || stage === 'early' || !hasBooks(tier)) {
       onSocketMs.delete(key)
       continue
     }

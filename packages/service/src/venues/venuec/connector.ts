@@ -24,8 +24,9 @@ import { createRest, withRetries, type Rest } from '../capture/rest.ts'
 import { repeat } from '../capture/scheduler.ts'
 import { lastWalkMs } from '../capture/selection/last-walk.ts'
 import { roundsOfRules } from '../capture/selection/rules.ts'
-import { noteTier } from '../capture/selection/note-tier.ts'
+import { noteLeftSockets, noteTier } from '../capture/selection/note-tier.ts'
 import {
+  hasBooks,
   rulesNumber,
   Selection,
   type SelectionOptions,
@@ -210,7 +211,7 @@ export class VenueCConnector implements Connector {
 
   select(selection: SelectionOptions): void {
     this.#selected = selection
-    this.#selection.change(selection, this.#nowMs())
+    this.#selection.change(selection)
     this.#isReviewDue = true
     // What was not selected before was not kept, so everything is listed again.
     this.#discovery = this.#createDiscovery(undefined)
@@ -358,7 +359,12 @@ export class VenueCConnector implements Connector {
     for (const change of this.#selection.review(this.#nowMs(), isFollowed)) {
       const followed = change.markets.filter(isFollowed)
       noteTier({ ...change, markets: followed }, sink, log)
-      if (change.tier === 'polled') this.#leaveSockets(followed)
+      if (change.tier === 'polled') {
+        noteLeftSockets(
+          followed.flatMap((id) => this.#watchedTokens(id)),
+          sink,
+        )
+      }
     }
     const missing = new Set(this.#selected.pinned.filter((id) => !isFollowed(id)))
     for (const { tier, facts } of this.#selection.survey()) {
@@ -367,15 +373,9 @@ export class VenueCConnector implements Connector {
     await this.#client.byCondition([...missing].slice(0, MAX_MISSING), false, signal)
   }
 
-  // A polled book does not go on from the book of a socket.
-  #leaveSockets(markets: readonly string[]): void {
-    const keys = markets.flatMap((id) => {
-      const market = this.#markets.get(id)
-      return market !== undefined && this.#watched.has(market) ? market.tokens : []
-    })
-    if (keys.length === 0) return
-    const why = 'the book is polled from now on'
-    this.#context.sink.note({ note: 'loss', reason: 'not_selected', why, keys })
+  #watchedTokens(marketId: string): readonly string[] {
+    const market = this.#markets.get(marketId)
+    return market !== undefined && this.#watched.has(market) ? market.tokens : []
   }
 
   #alignIfDue(): void {
@@ -418,10 +418,11 @@ export class VenueCConnector implements Connector {
       (market) => !this.#watched.has(market) && !market.tokens.some((token) => polled.has(token)),
     )
     this.#unfollowed.check(
-      unfollowed.map((market) => {
-        const tier = this.#tierOf(market)
-        return { market, keys: market.tokens, isSelected: tier === 'full' || tier === 'polled' }
-      }),
+      unfollowed.map((market) => ({
+        market,
+        keys: market.tokens,
+        isSelected: hasBooks(this.#tierOf(market)),
+      })),
       this.#nowMs(),
     )
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../../lib/clock.ts'
 import type { CaptureSink } from '../capture/contract.ts'
+import { noteLosses } from '../capture/note-losses.ts'
 import type { Rest } from '../capture/rest.ts'
 
 /** What polling books needs. */
@@ -15,7 +16,6 @@ export type PolledBooksOptions = {
 const BATCH = 50
 /** Max requests at a time. */
 const BATCHES = 4
-const KEYS_PER_NOTE = 200
 /** A book without an answer for this many intervals is closed. */
 const MISSED = 3
 
@@ -86,9 +86,6 @@ export class PolledBooks {
       if (isLate && !this.#lost.has(token)) late.push(token)
     }
     for (const token of late) this.#lost.add(token)
-    for (let from = 0; from < late.length; from += KEYS_PER_NOTE) {
-      const keys = late.slice(from, from + KEYS_PER_NOTE)
-      sink.note({ note: 'loss', reason: 'unavailable', why: 'polls had no answer', keys })
-    }
+    noteLosses(sink, 'unavailable', 'polls had no answer', late)
   }
 }

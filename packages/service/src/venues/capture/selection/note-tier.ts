@@ -1,4 +1,5 @@
 import type { CaptureLog, CaptureSink } from '../contract.ts'
+import { noteLosses } from '../note-losses.ts'
 import type { TierChange } from './selection.ts'
 
 const MARKETS_PER_NOTE = 500
@@ -15,4 +16,9 @@ export function noteTier(
     const part = markets.slice(from, from + MARKETS_PER_NOTE)
     sink.note({ note: 'tier', tier, why, markets: part })
   }
+}
+
+/** Closes the books of sockets that are polled from now on: a poll does not go on from them. */
+export function noteLeftSockets(keys: readonly string[], sink: Pick<CaptureSink, 'note'>): void {
+  noteLosses(sink, 'not_selected', 'the book is polled from now on', keys)
 }

@@ -1,17 +1,17 @@
 import * as v from 'valibot'
 import { CAPTURE_TIERS, type CaptureTier, type MarketRecord } from '@priorbook/sdk/domain'
 import { setting, type Setting } from '../../../lib/setting.ts'
+import { SPAN, spanMicros } from '../../../lib/span.ts'
 
 const names = v.pipe(
   v.union([v.string(), v.array(v.string())], 'must be text or a list of texts'),
   v.transform((said) => (typeof said === 'string' ? [said] : said)),
 )
 const least = v.pipe(v.number('must be a number'), v.minValue(0, 'must be >= 0'))
-const UNIT_MS: Readonly<Record<string, number>> = { s: 1e3, m: 6e4, h: 3.6e6, d: 8.64e7 }
 const span = v.pipe(
   v.string('must be a time such as 30d or 12h'),
-  v.regex(/^\d+(?:\.\d+)?[smhd]$/, 'must be a time such as 30d or 12h'),
-  v.transform((text) => Number(text.slice(0, -1)) * UNIT_MS[text.at(-1)!]!),
+  v.regex(SPAN, 'must be a time such as 30d or 12h'),
+  v.transform((text) => spanMicros(text) / 1000),
 )
 
 const RULE = v.strictObject(

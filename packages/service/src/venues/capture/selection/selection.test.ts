@@ -133,7 +133,7 @@ describe('a selection', () => {
     selection.update(market('A'), 0, 0)
     selection.update(market('B', 'Weather'), 0, 0)
     const rules: Rule[] = [{ category: ['Weather'], tier: 'full' }]
-    selection.change({ rules, pinned: [], bounds: { full: 2, polled: 2 }, booksPerMarket: 1 }, 0)
+    selection.change({ rules, pinned: [], bounds: { full: 2, polled: 2 }, booksPerMarket: 1 })
     expect(selection.review(0, FOLLOWED).map(({ tier, markets }) => [tier, markets])).toStrictEqual(
       [
         ['none', ['A']],

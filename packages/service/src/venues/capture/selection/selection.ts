@@ -19,6 +19,11 @@ export function rulesNumber({ rules, pinned }: SelectionOptions): number {
   return crc32(JSON.stringify([rules, pinned]))
 }
 
+/** True for a tier in which books are recorded; their number has a bound. */
+export function hasBooks(tier: CaptureTier | undefined): tier is 'full' | 'polled' {
+  return tier === 'full' || tier === 'polled'
+}
+
 /** Markets that got a tier for one reason. */
 export type TierChange = CaptureDecision & { readonly markets: readonly string[] }
 
@@ -41,7 +46,7 @@ type Entry = {
 
 /** A market that has books loses them only to one that is this much more active. */
 const HYSTERESIS = 1.5
-/** How long after its close a market is forgotten that nobody follows. */
+/** A market that no connector follows is forgotten this long after its close. */
 const GONE_MS = 3_600_000
 const MAX_ENDED = 20_000
 const BOUNDED = ['full', 'polled'] as const
@@ -68,10 +73,9 @@ export class Selection {
   }
 
   /** Replaces the rules; `review` then says what changes. */
-  change(options: SelectionOptions, nowMs: number): void {
+  change(options: SelectionOptions): void {
     this.#options = options
     this.#pinned = new Set(options.pinned)
-    for (const entry of this.#entries.values()) this.#match(entry, nowMs)
   }
 
   /**
@@ -131,7 +135,7 @@ export class Selection {
       if (entry === undefined) continue
       const { tier } = entry.decision!
       this.#remove(marketId, entry)
-      hasRoom ||= tier === 'full' || tier === 'polled'
+      hasRoom ||= hasBooks(tier)
     }
     return hasRoom && this.#isCrowded
   }
@@ -191,16 +195,14 @@ export class Selection {
   }
 
   #hold(tier: CaptureTier | undefined, sign: 1 | -1): void {
-    if (tier === 'full' || tier === 'polled') {
-      this.#held[tier] += sign * this.#options.booksPerMarket
-    }
+    if (hasBooks(tier)) this.#held[tier] += sign * this.#options.booksPerMarket
   }
 
   // The place of a new market while nobody has to leave for it.
   #place(entry: Entry): CaptureDecision {
     const { bounds, booksPerMarket } = this.#options
     let tier = entry.wanted
-    while (tier === 'full' || tier === 'polled') {
+    while (hasBooks(tier)) {
       if (this.#held[tier] + booksPerMarket <= bounds[tier]) break
       tier = BELOW[tier]
     }
@@ -225,7 +227,7 @@ export class Selection {
     const decided = new Map<Entry, CaptureDecision>()
     const waiting: Record<'full' | 'polled', Entry[]> = { full: [], polled: [] }
     for (const entry of this.#entries.values()) {
-      if (entry.wanted === 'full' || entry.wanted === 'polled') waiting[entry.wanted].push(entry)
+      if (hasBooks(entry.wanted)) waiting[entry.wanted].push(entry)
       else decided.set(entry, this.#reason(entry, entry.wanted))
     }
     for (const tier of BOUNDED) {
