@@ -21,8 +21,8 @@ const END_TO_END = [
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'
-// Tests that generate clients from our OpenAPI document with other people's programs, which they install
-// into a temporary folder: `npm run test:clients`.
+// Tests that generate clients from our OpenAPI document, and that read the emulator with the venues' official
+// clients; they install other people's programs into a temporary folder: `npm run test:clients`.
 const CLIENTS = 'tests/clients/**/*.test.ts'
 // Tests over a real object storage, which they install from PyPI: `npm run test:cluster`.
 const CLUSTER = 'tests/cluster/**/*.test.ts'
