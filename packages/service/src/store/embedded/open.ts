@@ -6,7 +6,6 @@ import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { InstrumentRef, Progress, Store } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
 import { AppendQueue, Session } from './session.ts'
-import type { BodyOptions } from './bodies.ts'
 import { checkCold } from './cold/check.ts'
 import { countCold, ownerOf, type ColdCounts } from './cold/cold-places.ts'
 import { createColdSource } from './cold/cold-source.ts'
@@ -25,9 +24,9 @@ import { erasePlace, Outbox, readPlace, refuseCopy } from './shared/outbox.ts'
 import { Verifier } from './verify.ts'
 import { scrubInstrument, scrubStep, type ScrubPlace, type ScrubStep } from './scrub.ts'
 import { changeState, readState, STATE, writeState } from './state.ts'
-import { View } from './view.ts'
+import { View, type ViewOptions } from './view.ts'
 import { openWriterLock } from './writer-lock.ts'
-import { Writer, type SealLimits } from './writer.ts'
+import { Writer, WRITER_STREAMS, type SealLimits } from './writer.ts'
 
 export type { ColdCounts } from './cold/cold-places.ts'
 export type { MoveReport } from './cold/move.ts'
@@ -52,7 +51,7 @@ export type EmbeddedOptions = {
   readonly coldCacheBytes?: number | undefined
   /** True for the writer of a shared tape: its commits are kept until they are sent. */
   readonly isShared?: boolean
-} & Omit<BodyOptions, 'cold'>
+} & Omit<ViewOptions, 'cold'>
 
 /** The embedded store, with the operations that only an engine in one file has. */
 export type EmbeddedStore = Store & {
@@ -111,7 +110,8 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
     const outbox = options.isShared === true ? new Outbox(database) : undefined
     if (!readOnly && outbox === undefined) refuseCopy(database)
     const cold = createColdSource(file, options.coldCacheBytes)
-    const view = new View(database, platform, { ...options, cold })
+    const streams = options.streams ?? (readOnly ? undefined : WRITER_STREAMS)
+    const view = new View(database, platform, { ...options, cold, streams })
     const { onDamage } = options
     view.onDamage = onDamage && (({ venue, key }) => onDamage({ venue, key }))
     database.read(() => view.refresh())

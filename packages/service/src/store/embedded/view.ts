@@ -9,8 +9,14 @@ import { checkStates, readState, STATE } from './state.ts'
 import { findStream, findStreamById, readStream, type Stream, type StreamName } from './streams.ts'
 import { Tail, type LogListener, type TailRows } from './tail.ts'
 
-// Max streams whose row and directory stay in memory; the oldest are evicted first.
+// Max streams without rows in the log whose row and directory stay in memory; the oldest are evicted first.
 const REMEMBERED = 8000
+
+/** What a view keeps in memory. */
+export type ViewOptions = BodyOptions & {
+  /** Max streams without rows in the log that stay in memory. */
+  readonly streams?: number | undefined
+}
 
 /**
  * One process's view of the database: streams, their chunk directories and the decoded log. It
@@ -40,9 +46,11 @@ export class View {
   private seen = -1
   /** The version of the file that this turn of the event loop has seen. */
   private looked: number | undefined
+  private readonly remembered: number
 
-  constructor(database: Database, platform: TapePlatform, options?: BodyOptions) {
+  constructor(database: Database, platform: TapePlatform, options?: ViewOptions) {
     this.database = database
+    this.remembered = options?.streams ?? REMEMBERED
     this.bodies = new Bodies(database, platform, options)
   }
 
@@ -173,14 +181,23 @@ export class View {
   remember(stream: Stream): void {
     if (stream.knownTo === null) this.names.set(nameText(stream), stream.id)
     this.streams.set(stream.id, stream)
-    // Streams with rows in the log stay, so they are not among those that may be evicted.
-    const most = REMEMBERED + this.tail.streams.size
+    const most = this.remembered + this.tail.streams.size
     if (this.streams.size <= most) return
     for (const [id, old] of this.streams) {
-      if (this.tail.streams.has(id)) continue
+      if (this.tail.streams.has(id)) {
+        // It has rows in the log and stays. At the end of the list the next call does not pass over it again.
+        this.streams.delete(id)
+        this.streams.set(id, old)
+        continue
+      }
       this.forgetStream(old)
       if (this.streams.size <= most) return
     }
+  }
+
+  /** True while this object is the one that the view keeps of the stream and brings up to date. */
+  keeps(stream: Stream): boolean {
+    return this.streams.get(stream.id) === stream
   }
 
   /** Evicts a stream, so that it is read again. */

@@ -41,6 +41,9 @@ export type SealLimits = {
   readonly step: number
 }
 
+/** Streams that a writer keeps in memory: books and trades of all open markets of large venues, at about 1 KB. */
+export const WRITER_STREAMS = 65_536
+
 const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
 // No append waits for an explicit seal, so it uses fewer, larger transactions.
 const SEAL_STEP = 65_536
@@ -294,7 +297,8 @@ export class Writer {
     received: number,
   ): Stream {
     const known = kind === 'book' ? this.bookStreams.get(instrument) : undefined
-    if (known !== undefined) return known
+    // One that the view has evicted would not learn what is packed since.
+    if (known !== undefined && this.view.keeps(known)) return known
     const found = this.view.stream(instrument, kind, metric)
     if (found !== undefined) {
       if (kind === 'book') this.bookStreams.set(instrument, found)
