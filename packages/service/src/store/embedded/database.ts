@@ -20,6 +20,9 @@ export type ChangeListener = {
   stored(): void
 }
 
+/** Rows that a write transaction may change many times, written once at its end or before they are read. */
+export type Draft = { write(): void }
+
 /** Thrown when work that should not need the database queries it; one object, because it is thrown often. */
 export const ASKED = new Error('the database was asked')
 
@@ -44,6 +47,8 @@ export class Database {
   private readonly statements = new Map<string, StatementSync>()
   private readonly whole = new Set<string>()
   private isShut = false
+  /** What the running write transaction drafts. */
+  private drafts: Map<string, Draft> | undefined
   /** True where the tables that an older schema lacks are in memory, because the file cannot be written. */
   isOverlaid = false
   /** What becomes of the changes of a commit, for a tape that is shared. */
@@ -114,9 +119,34 @@ export class Database {
       throw new PriorbookError('store_read_only', `${this.file} was opened for reading only`)
     }
     const { onChanges } = this
-    return onChanges === undefined
-      ? this.transaction('BEGIN IMMEDIATE', work)
-      : this.recordedWrite(onChanges, work)
+    const drafts = new Map<string, Draft>()
+    const drafted = (): T => {
+      this.drafts = drafts
+      const made = work()
+      for (const draft of drafts.values()) draft.write()
+      return made
+    }
+    try {
+      return onChanges === undefined
+        ? this.transaction('BEGIN IMMEDIATE', drafted)
+        : this.recordedWrite(onChanges, drafted)
+    } finally {
+      this.drafts = undefined
+    }
+  }
+
+  /** What the running write transaction drafts under a name. */
+  draft<T extends Draft>(name: string, create: () => T): T {
+    const { drafts } = this
+    if (drafts === undefined) throw new Error(`${name} is written in a transaction only`)
+    let draft = drafts.get(name) as T | undefined
+    if (draft === undefined) drafts.set(name, (draft = create()))
+    return draft
+  }
+
+  /** Writes what the running transaction has drafted under a name so far. */
+  writeDraft(name: string): void {
+    this.drafts?.get(name)?.write()
   }
 
   private recordedWrite<T>(listener: ChangeListener, work: () => T): T {

@@ -14,7 +14,7 @@ const FAMILY_COLUMNS = [
   'longest',
   'markets',
   'category',
-]
+] as const
 
 /** Markets or events that share venue, category, status and either asset and window or the series. */
 export type Family = {
@@ -64,6 +64,7 @@ export function listFamilies(database: Database, kind: number, series?: string):
 
 /** The families with these numbers. */
 export function readFamilies(database: Database, ids: readonly number[]): Family[] {
+  database.writeDraft(DRAFT)
   const columns = `${FAMILY_COLUMNS.join(', ')}, sum`
   const sql = `SELECT ${columns} FROM family WHERE id IN (SELECT value FROM json_each(?))`
   return database.all(sql, JSON.stringify(ids)).map(toFamily)
@@ -92,47 +93,105 @@ export function joinFamily(
   length: number,
   before: Column,
 ): number {
-  const row = database.get(
-    `SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family
-     WHERE kind = ? AND venue = ? AND asset = ? AND span = ? AND series = ? AND category = ?
-     AND status = ? AND endless = ?`,
-    name.kind,
-    name.venue,
-    name.asset,
-    name.span,
-    name.series,
-    name.category,
-    name.status,
-    name.endless,
-  )
-  if (row !== undefined) checkRow('family', FAMILY_COLUMNS, row)
-  const id = (row?.['id'] as number | undefined) ?? nextId(database)
-  const longest = (row?.['longest'] as number | undefined) ?? 0
-  const isNew = before !== id
-  if (isNew || length > longest) {
-    const markets = ((row?.['markets'] as number | undefined) ?? 0) + (isNew ? 1 : 0)
-    saveFamily(database, { ...name, id, longest: Math.max(longest, length), markets })
+  const families = draftOf(database)
+  const family = families.named(name)
+  const isNew = before !== family.id
+  if (isNew || length > family.longest) {
+    family.longest = Math.max(family.longest, length)
+    if (isNew) family.markets++
+    families.change(family)
   }
   if (isNew) leaveFamily(database, before)
-  return id
+  return family.id
 }
 
 /** Takes a market out of its family, where it has one. */
 export function leaveFamily(database: Database, id: Column): void {
   if (id === null) return
-  const row = database.get(`SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family WHERE id = ?`, id)
-  if (row === undefined) {
+  const families = draftOf(database)
+  const family = families.numbered(id as number)
+  if (family === undefined) {
     throw new PriorbookError('corrupt_row', `family ${String(id)} is missing`)
   }
-  checkRow('family', FAMILY_COLUMNS, row)
-  saveFamily(database, { ...row, markets: Math.max(0, (row['markets'] as number) - 1) })
+  family.markets = Math.max(0, family.markets - 1)
+  families.change(family)
 }
 
-function saveFamily(database: Database, row: Readonly<Record<string, Column>>): void {
-  const values = FAMILY_COLUMNS.map((name) => row[name]!)
-  insertRow(database, 'INSERT OR REPLACE INTO family', FAMILY_COLUMNS, values)
+const DRAFT = 'families'
+
+function draftOf(database: Database): FamilyDraft {
+  return database.draft(DRAFT, () => new FamilyDraft(database))
 }
 
-function nextId(database: Database): number {
-  return (database.get('SELECT coalesce(max(id), 0) AS id FROM family')!['id'] as number) + 1
+type FamilyRow = FamilyName & { readonly id: number; longest: number; markets: number }
+
+const FIND = `SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family WHERE`
+const FIND_NAMED = `${FIND} kind = ? AND venue = ? AND asset = ? AND span = ? AND series = ?
+  AND category = ? AND status = ? AND endless = ?`
+
+/** The families of one transaction: hundreds of markets that are listed at once join the same few. */
+class FamilyDraft {
+  private readonly database: Database
+  private readonly byName = new Map<string, FamilyRow>()
+  private readonly byId = new Map<number, FamilyRow>()
+  private readonly changed = new Set<FamilyRow>()
+  private lastId: number | undefined
+
+  constructor(database: Database) {
+    this.database = database
+  }
+
+  /** The family of a name, which is new where there is none. */
+  named(name: FamilyName): FamilyRow {
+    const values = valuesOf(name)
+    const text = JSON.stringify(values)
+    const known = this.byName.get(text)
+    if (known !== undefined) return known
+    const row = this.database.get(FIND_NAMED, ...values)
+    if (row !== undefined) return this.take(row)
+    const family = { ...name, id: this.nextId(), longest: 0, markets: 0 }
+    this.byName.set(text, family)
+    this.byId.set(family.id, family)
+    return family
+  }
+
+  numbered(id: number): FamilyRow | undefined {
+    const known = this.byId.get(id)
+    if (known !== undefined) return known
+    const row = this.database.get(`${FIND} id = ?`, id)
+    return row === undefined ? undefined : this.take(row)
+  }
+
+  change(family: FamilyRow): void {
+    this.changed.add(family)
+  }
+
+  write(): void {
+    for (const family of this.changed) {
+      const values = FAMILY_COLUMNS.map((name) => family[name])
+      insertRow(this.database, 'INSERT OR REPLACE INTO family', FAMILY_COLUMNS, values)
+    }
+    this.changed.clear()
+  }
+
+  private take(row: Row): FamilyRow {
+    checkRow('family', FAMILY_COLUMNS, row)
+    const { sum: _, ...columns } = row
+    const family = columns as unknown as FamilyRow
+    this.byName.set(JSON.stringify(valuesOf(family)), family)
+    this.byId.set(family.id, family)
+    return family
+  }
+
+  private nextId(): number {
+    this.lastId ??= this.database.get('SELECT coalesce(max(id), 0) AS id FROM family')![
+      'id'
+    ] as number
+    return ++this.lastId
+  }
+}
+
+function valuesOf(name: FamilyName): (string | number)[] {
+  const { kind, venue, asset, span, series, category, status, endless } = name
+  return [kind, venue, asset, span, series, category, status, endless]
 }

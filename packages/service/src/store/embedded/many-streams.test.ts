@@ -1,10 +1,5 @@
 import { join } from 'node:path'
-import {
-  toMicros,
-  type Instrument,
-  type PriceTicks,
-  type SizeUnits,
-} from '@priorbook/sdk/domain'
+import { toMicros, type Instrument, type PriceTicks, type SizeUnits } from '@priorbook/sdk/domain'
 import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import { expect, it, onTestFinished } from 'vitest'
 import type { AppendBatch } from '../store.ts'

@@ -94,18 +94,57 @@ export function addGapDays(
   sign: 1 | -1,
 ): void {
   const { venue, reason, start, end } = gap
+  const sums = database.draft('gap days', () => new GapDays(database)).sumsOf(venue, asset, reason)
   // A gap of years is no more than a sum of its first days.
   const first = startOfDay(start)
   for (let day = first, seen = 0; day < end && seen < MAX_GAP_DAYS; day += DAY_MICROS, seen++) {
     const micros = Math.min(end, day + DAY_MICROS) - Math.max(start, day)
     if (micros <= 0) continue
-    const key = [venue, day, asset, reason]
-    const before = find(database, GAP_DAYS, key)
-    const gaps = Math.max(0, numberIn(before, 'gaps') + sign)
-    const sum = Math.max(0, numberIn(before, 'micros') + sign * micros)
-    save(database, GAP_DAYS, [...key, gaps, sum])
+    const sum = sums.get(day)
+    if (sum === undefined) sums.set(day, { gaps: sign, micros: sign * micros })
+    else {
+      sum.gaps += sign
+      sum.micros += sign * micros
+    }
   }
 }
+
+type GapSum = { gaps: number; micros: number }
+
+/** What the gaps of one transaction add: thousands of markets that are listed at once were open for the same weeks. */
+class GapDays {
+  private readonly database: Database
+  /** Sums by day, by venue, asset and reason. */
+  private readonly added = new Map<string, { readonly key: GapKey; readonly sums: GapSums }>()
+
+  constructor(database: Database) {
+    this.database = database
+  }
+
+  sumsOf(...key: GapKey): GapSums {
+    const name = key.join(' ')
+    let known = this.added.get(name)
+    if (known === undefined) this.added.set(name, (known = { key, sums: new Map() }))
+    return known.sums
+  }
+
+  write(): void {
+    for (const { key, sums } of this.added.values()) {
+      const [venue, asset, reason] = key
+      for (const [day, added] of sums) {
+        const name = [venue, day, asset, reason]
+        const before = find(this.database, GAP_DAYS, name)
+        const gaps = Math.max(0, numberIn(before, 'gaps') + added.gaps)
+        const micros = Math.max(0, numberIn(before, 'micros') + added.micros)
+        save(this.database, GAP_DAYS, [...name, gaps, micros])
+      }
+    }
+    this.added.clear()
+  }
+}
+
+type GapKey = readonly [venue: VenueId, asset: string, reason: GapReason]
+type GapSums = Map<number, GapSum>
 
 const MAX_GAP_DAYS = 400
 

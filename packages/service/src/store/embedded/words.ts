@@ -69,22 +69,22 @@ export function saveWords(
   if (before?.text === after.text && before.tags === after.tags && before.open === after.open) {
     return
   }
+  const draft = database.draft('words', () => new WordDraft(database))
   const words = wordsAt(after)
   const old = before === undefined ? new Set<string>() : wordsAt(before)
   const hasMoved = before?.open !== after.open
   for (const word of old) {
     if (!hasMoved && words.has(word)) continue
-    const known = findWord(database, word)
+    const known = draft.find(word)
     if (known === undefined) continue
     const sql = `DELETE FROM ${posting} WHERE word = ? AND open = ? AND ${number} = ?`
     database.run(sql, known, before!.open, id)
-    if (!words.has(word)) dropUnused(database, known, word)
+    if (!words.has(word)) draft.leave(word)
   }
   for (const word of words) {
     if (!hasMoved && old.has(word)) continue
-    const known = findWord(database, word) ?? addWord(database, word)
     const sql = `INSERT OR IGNORE INTO ${posting} (word, open, ${number}) VALUES (?, ?, ?)`
-    database.run(sql, known, after.open, id)
+    database.run(sql, draft.find(word) ?? draft.add(word), after.open, id)
   }
 }
 
@@ -94,27 +94,59 @@ function wordsAt({ text, tags }: WordPlace): Set<string> {
   return words
 }
 
-// Most words are those of one market: a number, a time, an id.
-function dropUnused(database: Database, id: number, word: string): void {
-  for (const posting of ['posting', 'event_posting']) {
-    const sql = `SELECT 1 AS found FROM ${posting} WHERE word = ? LIMIT 1`
-    if (database.get(sql, id) !== undefined) return
-  }
-  for (const part of partsOf(word)) {
-    database.run('DELETE FROM word_part WHERE part = ? AND word = ?', part, id)
-  }
-  database.run('DELETE FROM word WHERE id = ?', id)
-}
-
 /** The number of a stored word. */
 export function findWord(database: Database, word: string): number | undefined {
   return database.get('SELECT id FROM word WHERE text = ?', word)?.['id'] as number | undefined
 }
 
-function addWord(database: Database, word: string): number {
-  const id = database.run('INSERT INTO word (text) VALUES (?)', word)
-  for (const part of partsOf(word)) {
-    database.run('INSERT OR IGNORE INTO word_part (part, word) VALUES (?, ?)', part, id)
+/** The words of one transaction: markets that are listed at once have most of them in common. */
+class WordDraft {
+  private readonly database: Database
+  private readonly known = new Map<string, number>()
+  /** Words that a market or an event is no longer found by. */
+  private readonly left = new Set<string>()
+
+  constructor(database: Database) {
+    this.database = database
   }
-  return id
+
+  find(word: string): number | undefined {
+    const known = this.known.get(word) ?? findWord(this.database, word)
+    if (known !== undefined) this.known.set(word, known)
+    return known
+  }
+
+  add(word: string): number {
+    const id = this.database.run('INSERT INTO word (text) VALUES (?)', word)
+    for (const part of partsOf(word)) {
+      this.database.run('INSERT OR IGNORE INTO word_part (part, word) VALUES (?, ?)', part, id)
+    }
+    this.known.set(word, id)
+    return id
+  }
+
+  leave(word: string): void {
+    this.left.add(word)
+  }
+
+  write(): void {
+    for (const word of this.left) this.dropUnused(word)
+    this.left.clear()
+  }
+
+  // Most words are those of one market: a number, a time, an id.
+  private dropUnused(word: string): void {
+    const { database } = this
+    const id = this.find(word)
+    if (id === undefined) return
+    for (const posting of ['posting', 'event_posting']) {
+      const sql = `SELECT 1 AS found FROM ${posting} WHERE word = ? LIMIT 1`
+      if (database.get(sql, id) !== undefined) return
+    }
+    for (const part of partsOf(word)) {
+      database.run('DELETE FROM word_part WHERE part = ? AND word = ?', part, id)
+    }
+    database.run('DELETE FROM word WHERE id = ?', id)
+    this.known.delete(word)
+  }
 }
