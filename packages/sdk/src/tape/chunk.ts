@@ -66,6 +66,9 @@ const MAX_RAW = 1 << 28
 // Max ratio of zstd: 4 bytes give 128 KiB. A small blob cannot decompress to gigabytes.
 const MAX_RATIO = 1 << 15
 
+// Reused between calls, so that a chunk of few rows does not create many times its bytes of garbage.
+const scratch = { head: new ByteWriter(256), out: new ByteWriter(16_384) }
+
 /** Packs a header and its columns into one blob with a checksum; columns that zstd cannot shrink stay raw. */
 export function encodeChunk(
   header: ChunkHeader,
@@ -75,9 +78,10 @@ export function encodeChunk(
   if (header.count > MAX_ROWS || columns.some(({ length }) => length > MAX_RAW)) {
     throw new PriorbookError('unrepresentable', `${header.count} rows are too many for one chunk`)
   }
-  const head = new ByteWriter(256)
+  const { head, out } = scratch
+  head.clear()
+  out.clear()
   writeHeader(head, header)
-  const out = new ByteWriter(16_384)
   out.uint32(MAGIC)
   out.byte(CHUNK_VERSION)
   out.varint(head.length)

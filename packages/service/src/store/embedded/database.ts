@@ -21,7 +21,10 @@ export type ChangeListener = {
 }
 
 /** Rows that a write transaction may change many times, written once at its end or before they are read. */
-export type Draft = { write(): void }
+export type Draft = {
+  /** True where there was something to write. */
+  write(): boolean
+}
 
 /** Thrown when work that should not need the database queries it; one object, because it is thrown often. */
 export const ASKED = new Error('the database was asked')
@@ -123,7 +126,11 @@ export class Database {
     const drafted = (): T => {
       this.drafts = drafts
       const made = work()
-      for (const draft of drafts.values()) draft.write()
+      // What one draft writes may be a change of another.
+      for (let hasMore = true; hasMore;) {
+        hasMore = false
+        for (const draft of drafts.values()) if (draft.write()) hasMore = true
+      }
       return made
     }
     try {

@@ -101,12 +101,8 @@ export function findEventNumber(
   eventId: string,
   known: number | null | undefined,
 ): number {
-  const sql = 'SELECT id FROM event WHERE name = ? AND venue = ?'
-  const found = database.get(sql, eventId, venue)?.['id'] as number | undefined
-  if (found !== undefined) return found
-  const last = database.get('SELECT coalesce(max(id), 0) AS id FROM event')!['id'] as number
   // The event that the market leaves may be the last one, and its number is free only afterwards.
-  return Math.max(last, known ?? 0) + 1
+  return draftOf(database).numberOf(venue, eventId, known ?? 0)
 }
 
 /** Counts a market in its event; it is listed there already. The caller is in a write transaction. */
@@ -117,11 +113,12 @@ export function saveInEvent(
   after: EventShare & { readonly event: number },
 ): void {
   const { id, record } = market
-  const row = findById(database, after.event)
+  const draft = draftOf(database)
+  const row = draft.find(after.event)
   if (row === undefined) {
     const { open, close, live } = after
     const counted = { open, close, live, markets: 1, asset: record.asset ?? '', source: id }
-    saveEvent(database, undefined, { id: after.event, ...counted, ...eventNamesOf(record) })
+    draft.change({ id: after.event, ...counted, ...eventNamesOf(record) })
     return
   }
   const old = before?.event === row.id ? before : undefined
@@ -130,7 +127,7 @@ export function saveInEvent(
   const isShorter = isLast && after.close < (old.close ?? Infinity)
   const extent = isFirst || isShorter ? extentOf(database, row.id) : row
   const isSource = id >= row.source
-  saveEvent(database, row, {
+  draft.change({
     ...row,
     ...(isSource ? eventNamesOf(record) : {}),
     source: Math.max(id, row.source),
@@ -144,19 +141,17 @@ export function saveInEvent(
 
 /** Counts a market no longer that has left an event; the caller is in a write transaction. */
 export function leaveEvent(database: Database, event: number, readRecord: ReadRecord): void {
-  const row = findById(database, event)
+  const draft = draftOf(database)
+  const row = draft.find(event)
   if (row === undefined) throw new PriorbookError('corrupt_row', `event ${event} is missing`)
   const { open, close, markets, live, source } = extentOf(database, event)
   if (source === null) {
-    leaveFamily(database, row.family)
-    leaveFamily(database, row.line)
-    saveWords(database, EVENT_TABLES, event, row, NO_PLACE)
-    database.run('DELETE FROM event WHERE id = ?', event)
+    draft.remove(row)
     return
   }
   const facts = source === row.source ? {} : namesFrom(readRecord, source)
   const asset = commonAsset(database, event)
-  saveEvent(database, row, { ...row, ...facts, open, close, markets, live, source, asset })
+  draft.change({ ...row, ...facts, open, close, markets, live, source, asset })
 }
 
 // A damaged record must stop neither a recorder nor retention: the event keeps the facts it has.
@@ -189,7 +184,80 @@ export function eventNamesOf(record: MarketRecord): EventNames {
 
 type NewRow = Omit<EventRow, 'family' | 'line'>
 
-function saveEvent(database: Database, before: EventRow | undefined, after: NewRow): void {
+function draftOf(database: Database): EventDraft {
+  return database.draft('events', () => new EventDraft(database))
+}
+
+/** The events of one transaction: a list of markets names an event once for each of its markets. */
+class EventDraft {
+  private readonly database: Database
+  /** Events as they are stored, and as this transaction changes them. */
+  private readonly stored = new Map<number, EventRow | undefined>()
+  private readonly changed = new Map<number, NewRow>()
+  private readonly numbers = new Map<string, number>()
+  private lastId: number | undefined
+
+  constructor(database: Database) {
+    this.database = database
+  }
+
+  /** The number of an event, or for a new one the next that is above `known`. */
+  numberOf(venue: VenueId, eventId: string, known: number): number {
+    const drafted = this.numbers.get(nameText(venue, eventId))
+    if (drafted !== undefined) return drafted
+    const found = this.database.get(FIND_NUMBER, eventId, venue)?.['id'] as number | undefined
+    if (found !== undefined) return found
+    this.lastId ??= this.database.get(LAST_NUMBER)!['id'] as number
+    return Math.max(this.lastId, known) + 1
+  }
+
+  find(id: number): NewRow | undefined {
+    return this.changed.get(id) ?? this.findStored(id)
+  }
+
+  change(row: NewRow): void {
+    this.changed.set(row.id, row)
+    this.numbers.set(nameText(row.venue, row.name), row.id)
+    if (this.lastId !== undefined) this.lastId = Math.max(this.lastId, row.id)
+  }
+
+  /** Removes an event that has no market left. */
+  remove({ id, venue, name }: NewRow): void {
+    const { database } = this
+    const row = this.findStored(id)
+    this.changed.delete(id)
+    this.stored.set(id, undefined)
+    this.numbers.delete(nameText(venue, name))
+    if (row === undefined) return
+    leaveFamily(database, row.family)
+    leaveFamily(database, row.line)
+    saveWords(database, EVENT_TABLES, id, row, NO_PLACE)
+    database.run('DELETE FROM event WHERE id = ?', id)
+  }
+
+  write(): boolean {
+    if (this.changed.size === 0) return false
+    for (const [id, row] of this.changed) {
+      this.stored.set(id, saveEvent(this.database, this.findStored(id), row))
+    }
+    this.changed.clear()
+    return true
+  }
+
+  private findStored(id: number): EventRow | undefined {
+    if (!this.stored.has(id)) this.stored.set(id, findById(this.database, id))
+    return this.stored.get(id)
+  }
+}
+
+const FIND_NUMBER = 'SELECT id FROM event WHERE name = ? AND venue = ?'
+const LAST_NUMBER = 'SELECT coalesce(max(id), 0) AS id FROM event'
+
+function nameText(venue: VenueId, eventId: string): string {
+  return `${venue} ${eventId}`
+}
+
+function saveEvent(database: Database, before: EventRow | undefined, after: NewRow): EventRow {
   const { category = '', series } = JSON.parse(after.facts) as EventFacts
   const shared = {
     venue: after.venue,
@@ -210,10 +278,11 @@ function saveEvent(database: Database, before: EventRow | undefined, after: NewR
   }
   const row: EventRow = { ...after, family, line }
   // Most revisions change only what a market has of its own, such as its volume.
-  if (before !== undefined && EVENT_COLUMNS.every((name) => before[name] === row[name])) return
+  if (before !== undefined && EVENT_COLUMNS.every((name) => before[name] === row[name])) return row
   saveWords(database, EVENT_TABLES, row.id, before, row)
   const values: Column[] = EVENT_COLUMNS.map((name) => row[name])
   insertRow(database, 'INSERT OR REPLACE INTO event', EVENT_COLUMNS, values)
+  return row
 }
 
 type Extent = Pick<EventRow, 'open' | 'close' | 'markets' | 'live'> & {

@@ -166,12 +166,14 @@ class FamilyDraft {
     this.changed.add(family)
   }
 
-  write(): void {
+  write(): boolean {
+    if (this.changed.size === 0) return false
     for (const family of this.changed) {
       const values = FAMILY_COLUMNS.map((name) => family[name])
       insertRow(this.database, 'INSERT OR REPLACE INTO family', FAMILY_COLUMNS, values)
     }
     this.changed.clear()
+    return true
   }
 
   private take(row: Row): FamilyRow {

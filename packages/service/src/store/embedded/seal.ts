@@ -120,7 +120,8 @@ export class Sealer {
         const own = tail?.kind === 'book' ? tail.columns : undefined
         if (part === undefined) return { kind: 'book', rows: own ?? new BookColumns(), makers }
         const decoded = this.bodies.book(stream, part, true)
-        const rows = new BookColumns(decoded.priceDecimals)
+        const changes = decoded.changeCount + (own?.changeCount ?? 0)
+        const rows = new BookColumns(decoded.priceDecimals, shift + count, changes)
         rows.baseKey = [...decoded.baseKey]
         rows.baseSize = [...decoded.baseSize]
         rows.pushRows(decoded, 0, decoded.count)
@@ -128,13 +129,13 @@ export class Sealer {
         return { kind: 'book', rows, makers }
       }
       case 'trade': {
-        const rows = new TradeColumns()
+        const rows = new TradeColumns(shift + count)
         if (part !== undefined) pushTrades(rows, this.bodies.trades(stream, part), 0, part.count)
         if (tail?.kind === 'trade') pushTrades(rows, tail.columns, 0, count)
         return { kind: 'trade', rows, makers }
       }
       case 'sample': {
-        const rows = new SampleColumns()
+        const rows = new SampleColumns(shift + count)
         if (part !== undefined) pushSamples(rows, this.bodies.samples(stream, part), 0, part.count)
         if (tail?.kind === 'sample') pushSamples(rows, tail.columns, 0, count)
         return { kind: 'sample', rows, makers }

@@ -211,13 +211,19 @@ export function sameMaker(a: Maker, b: Maker): boolean {
   return a.origin === b.origin && a.recorder === b.recorder && a.normalizer === b.normalizer
 }
 
+// Room for the rows of most streams: of tens of thousands, few have more between two passes of packing.
+const FIRST_ROWS = 4
+const FIRST_CHANGES = 16
+
 function createTail(kind: ChunkKind, first: number): TailRows {
   switch (kind) {
-    case 'book':
-      return { kind, first, makers: [], columns: new BookColumns(), based: false }
+    case 'book': {
+      const columns = new BookColumns(2, FIRST_ROWS, FIRST_CHANGES)
+      return { kind, first, makers: [], columns, based: false }
+    }
     case 'trade':
-      return { kind, first, makers: [], columns: new TradeColumns() }
+      return { kind, first, makers: [], columns: new TradeColumns(FIRST_ROWS) }
     case 'sample':
-      return { kind, first, makers: [], columns: new SampleColumns() }
+      return { kind, first, makers: [], columns: new SampleColumns(FIRST_ROWS) }
   }
 }

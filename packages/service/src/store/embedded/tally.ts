@@ -128,7 +128,8 @@ class GapDays {
     return known.sums
   }
 
-  write(): void {
+  write(): boolean {
+    if (this.added.size === 0) return false
     for (const { key, sums } of this.added.values()) {
       const [venue, asset, reason] = key
       for (const [day, added] of sums) {
@@ -140,6 +141,7 @@ class GapDays {
       }
     }
     this.added.clear()
+    return true
   }
 }
 

@@ -129,9 +129,11 @@ class WordDraft {
     this.left.add(word)
   }
 
-  write(): void {
+  write(): boolean {
+    if (this.left.size === 0) return false
     for (const word of this.left) this.dropUnused(word)
     this.left.clear()
+    return true
   }
 
   // Most words are those of one market: a number, a time, an id.

@@ -20,6 +20,7 @@ import type { AppendBatch, MarketRef, Progress, SealReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
+import type { ChunkPlace } from './directory.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
 import { removeMarkets } from './old-markets.ts'
@@ -35,7 +36,7 @@ import type { View } from './view.ts'
 
 /** When the log is packed. Bounds every process's memory and the time to open after a kill. */
 export type SealLimits = {
-  /** Rows in the log that start a pass. */
+  /** Rows in the log that start a pass; more where there are many streams, up to `MOST_TIMES` as many. */
   readonly rows: number
   /** Rows packed between two commits of a pass, so that no append waits long. */
   readonly step: number
@@ -45,6 +46,14 @@ export type SealLimits = {
 export const WRITER_STREAMS = 65_536
 
 const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
+// A pass writes the part of every stream again that has a row in the log. A venue of tens of thousands of books
+// gives each only a few rows in the time of the default, so a pass waits for this many on average.
+const ROWS_PER_STREAM = 24
+const MOST_TIMES = 5
+// What it takes to write the part of a stream again, in rows: beside its own rows, those of the part, which are
+// only copied.
+const ROWS_TO_BEGIN = 32
+const COPIED_AS_ONE = 8
 // No append waits for an explicit seal, so it uses fewer, larger transactions.
 const SEAL_STEP = 65_536
 
@@ -316,9 +325,14 @@ export class Writer {
 
   // One bounded packing step after each commit spreads the cost over the appends.
   private packSome(): void {
-    if (this.pass === undefined && this.view.tail.rows < this.limits.rows) return
+    const { tail } = this.view
+    const { rows: least } = this.limits
+    const due = Math.max(least, Math.min(least * MOST_TIMES, tail.streams.size * ROWS_PER_STREAM))
+    if (this.pass === undefined && tail.rows < due) return
     this.pass ??= this.beginPass()
-    this.packGroup(this.pass.streams, this.limits.step, this.packing)
+    // A pass that is behind takes larger steps, so that the log stays bounded.
+    const step = this.limits.step * Math.max(1, tail.rows / due)
+    this.packGroup(this.pass.streams, step, this.packing)
     if (this.pass.streams.length > 0) return
     this.endPass(this.pass)
     this.pass = undefined
@@ -352,15 +366,18 @@ export class Writer {
     const before: { stream: Stream; row: Stream }[] = []
     let chunks = 0
     let rows = 0
+    let work = 0
     try {
       this.database.write(() => {
-        while (rows < enough) {
+        while (work < enough) {
           const id = ids.at(-1)
           if (id === undefined) break
           const stream = this.view.streamById(id)
           ids.pop()
           before.push({ stream, row: { ...stream } })
-          rows += this.view.tailOf(stream)?.columns.count ?? 0
+          const own = this.view.tailOf(stream)?.columns.count ?? 0
+          rows += own
+          work += ROWS_TO_BEGIN + own + (this.partOf(stream)?.count ?? 0) / COPIED_AS_ONE
           chunks += this.pack(stream, version, packing)
         }
         writeState(this.database, STATE.version, version)
@@ -377,8 +394,7 @@ export class Writer {
   }
 
   private pack(stream: Stream, version: number, packing: Packing): number {
-    const last = this.view.directory(stream).places.at(-1)
-    const part = last === undefined || 'lost' in last || last.form === 'sealed' ? undefined : last
+    const part = this.partOf(stream)
     if (part?.form === 'tight' && this.view.tailOf(stream) === undefined) return 0
     try {
       if (stream.kind === 'book' && part === undefined) this.view.bookTail(stream)
@@ -388,6 +404,11 @@ export class Writer {
       if (!isDamage(error)) throw error
       return this.packAfterDamage(stream, version, packing)
     }
+  }
+
+  private partOf(stream: Stream): ChunkPlace | undefined {
+    const last = this.view.directory(stream).places.at(-1)
+    return last === undefined || 'lost' in last || last.form === 'sealed' ? undefined : last
   }
 
   // The rows before the tail are damaged, so changes that build on them cannot be applied to a book.
