@@ -14,6 +14,8 @@ describe('two whole venues of many kinds of markets', () => {
   let run: Running
   let verdict: Verdict
   let open = 0
+  /** Tokens and tickers that the venues' own lists say trade, a while before the recorder stopped. */
+  let trading: readonly string[] = []
   let cut: readonly { readonly key: string; readonly reason: string }[] = []
 
   beforeAll(async () => {
@@ -33,6 +35,7 @@ describe('two whole venues of many kinds of markets', () => {
       const walked = ['walked:venueb', 'walked:venuec'].map((name) => run.store.fact(name))
       return (await Promise.all(walked)).includes(undefined) ? undefined : true
     })
+    trading = [...(await listTradingTokens(run)), ...(await listTradingTickers(run))]
     await pause((SECONDS * 1000) / 2)
     // One of the sockets of venue C ends.
     const connection = firstConnection(run)
@@ -54,6 +57,13 @@ describe('two whole venues of many kinds of markets', () => {
     expect(verdict).toMatchObject({ lost: 0, unseen: 0 })
     expect(verdict.instruments).toBeGreaterThanOrEqual(BOOKS)
     expect(verdict.rows).toBeGreaterThan(BOOKS)
+  })
+
+  it('have a book of everything that the venues say trades', async () => {
+    expect(trading.length).toBeGreaterThan(BOOKS)
+    const recorded = await run.store.instruments()
+    const keys = new Set(recorded.map(({ instrument }) => instrument.key))
+    expect(trading.filter((key) => !keys.has(key))).toEqual([])
   })
 
   it('lose only the books of a socket that ends', () => {
@@ -92,4 +102,36 @@ function firstConnection({ emulator }: Running): string {
   )
   if (frame?.type !== 'frame') throw new Error('no frame of venue C')
   return frame.connection
+}
+
+async function listTradingTokens({ emulator }: Running): Promise<string[]> {
+  type Listed = { readonly acceptingOrders: boolean; readonly clobTokenIds: string }
+  const tokens: string[] = []
+  for (let offset = 0; ; offset += 100) {
+    const query = `closed=false&order=id&ascending=true&limit=100&offset=${offset}`
+    const answer = await fetch(`${emulator.addresses.venuec!.gamma}/markets?${query}`)
+    const page = (await answer.json()) as readonly Listed[]
+    for (const { acceptingOrders, clobTokenIds } of page) {
+      if (acceptingOrders) tokens.push(...(JSON.parse(clobTokenIds) as string[]))
+    }
+    if (page.length < 100) return tokens
+  }
+}
+
+async function listTradingTickers({ emulator }: Running): Promise<string[]> {
+  type Page = {
+    readonly markets: readonly { readonly ticker: string; readonly status: string }[]
+    readonly cursor: string
+  }
+  const tickers: string[] = []
+  for (let cursor = ''; ;) {
+    const query = `status=open&mve_filter=exclude&limit=1000&cursor=${cursor}`
+    const answer = await fetch(`${emulator.addresses.venueb!.rest}/markets?${query}`)
+    const page = (await answer.json()) as Page
+    tickers.push(
+      ...page.markets.filter(({ status }) => status === 'active').map((one) => one.ticker),
+    )
+    cursor = page.cursor
+    if (cursor === '') return tickers
+  }
 }

@@ -122,7 +122,12 @@ describe('a market of Gamma', () => {
 
   it.each([
     [{ eventStartTime: undefined }, '2026-09-21T14:10:00Z'],
-    [{ eventStartTime: undefined, slug: 'will-it-rain' }, '2026-09-21T14:10:00Z'],
+    [{ slug: 'chelsea-vs-porto' }, '2026-09-20T14:10:58.730402Z'],
+    [{ slug: 'chelsea-vs-porto', startDate: undefined }, '2026-09-21T14:10:00Z'],
+    [
+      { eventStartTime: undefined, slug: 'will-it-rain', startDate: undefined },
+      '2026-09-21T14:10:00Z',
+    ],
     [
       { eventStartTime: undefined, slug: 'will-it-rain', events: [] },
       '2026-09-20T14:10:58.730402Z',
@@ -185,7 +190,8 @@ describe('answers of several markets', () => {
     ['gamma_events', (event: Draft): unknown => ({ events: [event] }), 'events[0].markets[1]'],
   ])('of %s know their event: %#', (kind, wrap, where) => {
     const event = { id: '99', slug: 'an-event', startTime: '2026-09-21T14:00:00Z' }
-    const market = gammaMarket({ events: undefined, slug: 'a', eventStartTime: undefined })
+    const unknown = { events: undefined, eventStartTime: undefined, startDate: undefined }
+    const market = gammaMarket({ ...unknown, slug: 'a' })
     const { events, problems } = ask(kind, wrap({ ...event, markets: [market, 5] }))
     expect(problems).toMatchObject([{ where }])
     expect(events).toMatchObject([

@@ -176,18 +176,19 @@ function payoutsOf(market: NativeObject, outcomes: number): readonly string[] | 
   return outcomes === 2 && prices.every((price) => price === '0.5') ? prices : undefined
 }
 
-// `startDate` is the time of the listing, a day before a round starts, so it is the last choice.
+// A round opens when its window begins; it is listed a day before. Any other market trades from its listing on,
+// weeks before the match that `eventStartTime` names.
 function openTimeOf(
   market: NativeObject,
   event: GammaEvent | undefined,
   round: Round | undefined,
 ): Micros | undefined {
-  return (
+  const starts =
     readInstant(market['eventStartTime'], 'eventStartTime') ??
     (round === undefined ? undefined : roundStart(round)) ??
-    readInstant(event?.own['startTime'], 'startTime') ??
-    readInstant(market['startDate'], 'startDate')
-  )
+    readInstant(event?.own['startTime'], 'startTime')
+  const listed = readInstant(market['startDate'], 'startDate')
+  return round === undefined ? (listed ?? starts) : (starts ?? listed)
 }
 
 // A market that was requested alone contains its event, without the event's other markets.
