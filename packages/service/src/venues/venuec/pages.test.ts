@@ -32,6 +32,31 @@ describe('the list of markets that end soon', () => {
   })
 })
 
+describe('a walk over the list', () => {
+  it('misses none that stays, however many end meanwhile', async () => {
+    const ids = Array.from({ length: 3000 }, (_, index) => `0x${index}`)
+    // By the time of their end; those that end first are gone first, a few others with them.
+    const listed = [...ids]
+    const removed = new Set<string>()
+    const remove = (at: number): void => listed.splice(at, 1).forEach((id) => removed.add(id))
+    const seen = new Set<string>()
+    const send = (call: RestCall): Promise<RestAnswer> => {
+      const query = call.query as Record<string, string>
+      const ordered = query['ascending'] === 'true' ? listed : listed.toReversed()
+      const offset = Number(query['offset'])
+      const page = ordered.slice(offset, offset + 100)
+      if (offset < 10_000) for (const id of page) seen.add(id)
+      for (let ended = 0; ended < 5; ended++) remove(0)
+      remove(Math.floor(listed.length * 0.8))
+      const value = page.map((conditionId) => ({ slug: 'a', conditionId }))
+      return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
+    }
+    const client = create({ send }, () => undefined)
+    expect(await client.listEnding(FROM, FROM + 1000, signal)).toBe(true)
+    expect(ids.filter((id) => !removed.has(id) && !seen.has(id))).toEqual([])
+  })
+})
+
 describe('markets', () => {
   it('are requested with at most a hundred conditions per request', async () => {
     const { client, calls } = clientOf(0)

@@ -21,6 +21,8 @@ export type CatalogClientOptions = {
 const GAMMA_PAGE = 100
 /** Beyond this offset Gamma answers 422. */
 const MAX_OFFSET = 10_000
+/** Markets that a page of a long list has in common with the one before: each that ends meanwhile moves the others up. */
+const OVERLAP = 10
 /** Pages of a long list that are requested together: an answer waits for the commit of the one before. */
 const PAGES_AT_ONCE = 4
 
@@ -105,9 +107,10 @@ export class CatalogClient {
    * failed. A span with more markets than an offset can reach is halved.
    */
   async listEnding(fromMs: number, toMs: number, signal: AbortSignal): Promise<boolean> {
+    // Markets that end meanwhile are at the end of the list, where they move none that was not read.
     const span = {
       order: 'endDate',
-      ascending: 'true',
+      ascending: 'false',
       end_date_min: new Date(fromMs).toISOString(),
       end_date_max: new Date(toMs).toISOString(),
     }
@@ -124,8 +127,9 @@ export class CatalogClient {
   }
 
   async #listSpan(span: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean> {
-    for (let offset = 0; offset < MAX_OFFSET; offset += GAMMA_PAGE * PAGES_AT_ONCE) {
-      const offsets = Array.from({ length: PAGES_AT_ONCE }, (_, page) => offset + page * GAMMA_PAGE)
+    const step = GAMMA_PAGE - OVERLAP
+    for (let offset = 0; offset < MAX_OFFSET; offset += step * PAGES_AT_ONCE) {
+      const offsets = Array.from({ length: PAGES_AT_ONCE }, (_, page) => offset + page * step)
       const pages = await Promise.all(
         offsets.map((at) => this.#requestPage({ ...span, offset: String(at) }, signal)),
       )
