@@ -12,6 +12,7 @@ import {
   type PriceTicks,
   type SizeUnits,
 } from '@priorbook/sdk/domain'
+import { BoundedMap } from '../../lib/bounded-map.ts'
 import { decimalOf, readId, show, type NativeObject } from '../capture/fields.ts'
 
 /** Readers of fields whose form is venue B's own; the general ones are in `../capture/fields.ts`. */
@@ -21,10 +22,10 @@ const { priceDecimals, sizeDecimals } = VENUES.venueb
 /** One dollar in ticks: a no price p is the yes price `ONE_DOLLAR` − p. */
 export const ONE_DOLLAR = POW10[priceDecimals]!
 
-// A dense feed repeats the same few tickers: each is parsed once and shares one value. Bounded, so
-// that a venue that invents tickers cannot fill the memory.
-const MAX_INSTRUMENTS = 4096
-const instruments = new Map<string, Instrument>()
+// A feed repeats the same tickers: each is parsed once and shares one value, by which the store finds its
+// stream. All open markets of the venue fit; a venue that invents tickers cannot fill the memory.
+const MAX_INSTRUMENTS = 65_536
+const instruments = new BoundedMap<string, Instrument>(MAX_INSTRUMENTS)
 
 /** Returns the instrument of a market ticker: venue B has one order book per market. */
 export function readInstrument(ticker: unknown): Instrument {
@@ -34,7 +35,6 @@ export function readInstrument(ticker: unknown): Instrument {
   }
   const key = readId(ticker, 'market_ticker')
   const instrument: Instrument = { venue: 'venueb', market: key, key }
-  if (instruments.size >= MAX_INSTRUMENTS) instruments.delete(instruments.keys().next().value!)
   instruments.set(key, instrument)
   return instrument
 }

@@ -17,8 +17,9 @@ import { decimalOf, isNoTime, readArray, readId, readTime, show, wrong } from '.
 
 const { priceDecimals, sizeDecimals } = VENUES.venuec
 
-// A busy round names the same two tokens in every message, so each is checked once and shares one value.
-const MAX_INSTRUMENTS = 8192
+// A busy round names the same two tokens in every message, so each is checked once and shares one value, by which
+// the store finds its stream. All open markets of the venue fit.
+const MAX_INSTRUMENTS = 65_536
 const instruments = new BoundedMap<string, Instrument>(MAX_INSTRUMENTS)
 
 /** The instrument of an outcome token: `market` is the condition id, `asset` the token id. */
