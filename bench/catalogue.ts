@@ -16,6 +16,8 @@ const SERVER = fileURLToPath(
 )
 const MARKETS = Number(process.env['BENCH_MARKETS'] ?? 1_000_000)
 const REQUESTS = Number(process.env['BENCH_REQUESTS'] ?? 1000)
+// The routes that are asked, by their names; all of them by default.
+const ROUTES = process.env['BENCH_ROUTES']?.split(',')
 // Markets that are written in both ways and compared.
 const SAMPLE = 1500
 const PORT = 18_793
@@ -161,6 +163,7 @@ async function measure(
   const figures: Record<string, number> = {}
   const health = besideHealth(key)
   for (const [name, path] of Object.entries(routes)) {
+    if (ROUTES !== undefined && !ROUTES.includes(name)) continue
     for (let index = 0; index < 20; index++) await ask(path(index + 1000), key)
     const times: number[] = []
     for (let index = 0; index < REQUESTS; index++) times.push(await ask(path(index), key))

@@ -66,7 +66,8 @@ function conditionOf({ by, families, more }: Selection, { start, end }: MarketQu
   ]
 }
 
-function placeOf(after: MarketQuery['after'], { column, sign }: ListOrder): Condition {
+/** What is beyond the position of a walk; `chosen.venue` is the venue of a row. */
+export function placeOf(after: MarketQuery['after'], { column, sign }: ListOrder): Condition {
   if (after === undefined) return ['1']
   const { venue, marketId, openTime, value = openTime } = after
   const beyond = sign === 1 ? '>' : '<'

@@ -9,6 +9,7 @@ import {
   type ListTables,
   type Selection,
 } from './listed.ts'
+import { placeOf } from './listing-range.ts'
 import { hitOf, type Search } from './search-terms.ts'
 
 /** A search among some families, in the order of a list. */
@@ -19,14 +20,39 @@ export type SearchWalk = {
   readonly order: ListOrder
 }
 
-/** The markets with one of these words that match, in any order. */
+/**
+ * The first markets with one of these words that match, after the position of a walk. They are sorted inside SQL:
+ * a page shows fifty of thousands that have a tag.
+ */
 export function readWords(
   database: Database,
   words: readonly number[],
-  walk: SearchWalk,
+  { search, selection, query, order }: SearchWalk,
 ): Listed[] {
-  const ofWords = namesOf(walk.selection.tables)
-  return readNamed(database, [ofWords, JSON.stringify(words)], walk)
+  const { tables, by, families, more } = selection
+  const { column, sign } = order
+  const { start, end, after, limit } = query
+  const conditions: Condition[] = [...more, placeOf(after, order)]
+  // All that have the word of a tag are hits.
+  if (search.terms.some(({ kind }) => kind !== 'tag')) conditions.push(hitOf(search, tables))
+  if (start !== undefined) conditions.push(['(close IS NULL OR close > ?)', start])
+  if (end !== undefined) conditions.push(['open < ?', end])
+  const direction = sign === 1 ? 'ASC' : 'DESC'
+  const { listing } = tables
+  const rows = database.all(
+    `SELECT ${listing}.id AS id, ${column} AS value, name, chosen.venue AS home
+     FROM ${listing} CROSS JOIN family AS chosen ON chosen.id = ${listing}.${by}
+     WHERE ${listing}.id IN (${namesOf(tables)})
+       AND ${by} IN (SELECT value FROM json_each(?))
+       ${conditions.map(([sql]) => `AND ${sql}`).join(' ')}
+     ORDER BY ${column} IS NULL, ${column} ${direction}, home ${direction}, name ${direction}
+     LIMIT ?`,
+    JSON.stringify(words),
+    JSON.stringify(families.map(({ id }) => id)),
+    ...conditions.flatMap(([, ...values]) => values),
+    limit + 1,
+  )
+  return rows.map((row) => toListed(row, row['home'] as string))
 }
 
 function namesOf({ posting, number }: ListTables): string {

@@ -2,7 +2,6 @@ import type { MarketQuery } from '../store.ts'
 import type { Database } from './database.ts'
 import {
   compareListed,
-  sortListed,
   toListed,
   type Condition,
   type Listed,
@@ -91,7 +90,7 @@ function searchByWords(database: Database, walk: SearchWalk): Iterable<Listed> |
   const isByTime = order.column === 'open' && selection.markets > FEW
   const hits = findByText(database, search, selection.tables, isByTime)
   if (hits === undefined) return undefined
-  if (hits.isFew) return sortListed(readWords(database, hits.words, walk), query.after, order)
+  if (hits.isFew) return readWords(database, hits.words, walk)
   return isByTime ? walkWords(database, hits.words, walk) : undefined
 }
 

@@ -3,12 +3,12 @@ import type { ListTables } from './listed.ts'
 import type { Search, SearchTerm } from './search-terms.ts'
 import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
 
-// Max words and markets that one search sorts in memory, and max parts that are compared for it. Beyond
+// Max words and markets that one search sorts, and max parts that are compared for it. Beyond
 // them a word says little, and lists are walked in their order instead.
 const MAX_WORDS = 2000
 const MAX_MARKETS = 2000
 const MAX_PARTS = 5000
-// Max markets of a tag that are sorted in memory, about 50 ms, in another order than that of open times. A tag
+// Max markets of a tag that are sorted, about 25 ms, in another order than that of open times. A tag
 // is exact, so all of them are hits, and walking a list by volume would pass most others.
 const MAX_TAGGED = 10_000
 // Words of a search that are tried, the longest first.
