@@ -16,6 +16,8 @@ export type RestCall = {
   readonly body?: Json
   /** The client's cost per call by default. */
   readonly cost?: number
+  /** The client's limit by default. */
+  readonly timeoutMs?: number
   /** Books have priority over the catalogue. */
   readonly urgent?: boolean
   /** False for answers that are not data (limits, time): they are not journaled. */
@@ -127,7 +129,8 @@ class RestClient implements Rest {
   }
 
   #fetch(call: RestCall, signal: AbortSignal): Promise<Response> {
-    const { base, timeoutMs = TIMEOUT_MS } = this.#options
+    const { base } = this.#options
+    const timeoutMs = call.timeoutMs ?? this.#options.timeoutMs ?? TIMEOUT_MS
     const signed = this.#options.sign?.(call) ?? {}
     const headers: Record<string, string> = { accept: 'application/json', ...signed.headers }
     const { body } = call
@@ -168,13 +171,15 @@ class RestClient implements Rest {
 // How often a call is made that has no answer, and the wait before it is made again.
 const ATTEMPTS = 4
 const RETRY_MS = 500
+// An answer waits while a recorder that has just started reads what hundreds of sockets have brought.
+const PATIENT_MS = 30_000
 
-/** Makes calls again that had no answer, for lists that must not begin again because one page failed. */
+/** Waits longer, and makes calls again that had no answer, for lists that must not begin again because one page failed. */
 export function withRetries(rest: Rest, clock: Clock): Rest {
   return {
     async send(call, signal) {
       for (let attempt = 1; ; attempt++) {
-        const answer = await rest.send(call, signal)
+        const answer = await rest.send({ timeoutMs: PATIENT_MS, ...call }, signal)
         const isLost = !answer.ok && (answer.status ?? 500) >= 429
         if (!isLost || attempt === ATTEMPTS) return answer
         await sleep(RETRY_MS * attempt, signal, clock)
