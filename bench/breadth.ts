@@ -8,6 +8,8 @@ const EMULATOR = fileURLToPath(
   new URL('../packages/emulator/bin/priorbook-emulator.mjs', import.meta.url),
 )
 const CHILD = fileURLToPath(new URL('./breadth-child.ts', import.meta.url))
+// As `serve` starts.
+const OPTIONS = ['--max-semi-space-size=16']
 const B = Number(process.env['BENCH_VENUEB'] ?? 20_000)
 const C = Number(process.env['BENCH_VENUEC'] ?? 10_000)
 const PER_SECOND = Number(process.env['BENCH_PER_SECOND'] ?? 15_000)
@@ -70,7 +72,7 @@ async function record(
   wantedSeconds: number,
 ): Promise<{ readonly seconds: BreadthSecond[]; readonly openAt: number }> {
   const begun = performance.now()
-  const child = startChild(CHILD, [folder, addresses])
+  const child = startChild(CHILD, [folder, addresses], OPTIONS)
   const seconds: BreadthSecond[] = []
   let openAt: number | undefined
   for await (const line of createInterface({ input: child.stdout! })) {

@@ -2,9 +2,13 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-/** Starts a Node program that ends with its input. */
-export function startChild(file: string, args: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...process.execArgv, file, ...args], {
+/** Starts a Node program that ends with its input, with the options of this process unless others are given. */
+export function startChild(
+  file: string,
+  args: readonly string[],
+  options: readonly string[] = process.execArgv,
+): ChildProcess {
+  return spawn(process.execPath, [...options, file, ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })
 }

@@ -18,7 +18,7 @@ export type PoolOptions = {
   readonly onDamage?: ((ref: InstrumentRef) => void) | undefined
 }
 
-// Bounds V8's young generation to two halves of 4 MB, as for the parent process.
+// Bounds V8's young generation to two halves of 4 MB.
 const YOUNG_GENERATION = '--max-semi-space-size=4'
 // With a bound V8 collects when the heap has grown by about a half; without one, when it is four times as
 // large. A worker needs 50 to 100 MB.
