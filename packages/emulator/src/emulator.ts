@@ -5,6 +5,7 @@ import type { QuotaUse } from './core/quota-meter.ts'
 import { startServer, type VenueServer } from './core/server.ts'
 import { openTruth, type Truth, type TruthOptions } from './core/truth.ts'
 import type {
+  Fill,
   Proposition,
   Upstream,
   UpstreamCredentials,
@@ -262,6 +263,14 @@ class RunningEmulator implements Emulator {
     const { venue } = event.proposition
     this.servers.get(venue)?.onEvent(event)
     if (event.kind === 'listed' || event.kind === 'phase') this.noteMarket(event.proposition)
+    if (event.kind === 'book' && event.fill !== undefined) this.noteFill(event, event.fill)
+  }
+
+  private noteFill({ proposition, at: time }: WorldEvent, fill: Fill): void {
+    if (!this.truth.wanted) return
+    const { venue } = proposition
+    const keys = this.setups.get(venue)?.upstream.keys(proposition) ?? []
+    this.truth.note({ type: 'fill', venue, keys, time, fill })
   }
 
   /** Logs the markets that no event announces, because they were open before the start. */

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 import type { VenueId } from '@priorbook/sdk/domain'
 import type { ActiveFault } from '../faults/fault-box.ts'
 import type { FaultKind } from '../faults/fault.ts'
-import type { Book, Level, Payload, Phase } from './upstream.ts'
+import type { Book, Fill, Level, Payload, Phase } from './upstream.ts'
 
 /** How a frame was delivered. All but `dropped` and `stalled` were put on the wire. */
 export type Delivery =
@@ -75,6 +75,16 @@ export type TruthEvent =
       readonly keys: readonly string[]
       readonly phase: Phase
       readonly winner?: string
+    }
+
+  /** A trade happened, whether a client heard of it or not; `fill` is in the terms of the first outcome. */
+  | {
+      readonly type: 'fill'
+      readonly venue: VenueId
+      readonly keys: readonly string[]
+      /** The venue's clock, in milliseconds. */
+      readonly time: number
+      readonly fill: Fill
     }
 
 /** One line of the log. */

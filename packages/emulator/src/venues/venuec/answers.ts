@@ -36,6 +36,8 @@ export const QUOTAS = {
   price: { limit: 1_500, windowMs: 10_000 },
   midpoint: { limit: 1_500, windowMs: 10_000 },
   prices_history: { limit: 1_000, windowMs: 10_000 },
+  data: { limit: 1_000, windowMs: 10_000 },
+  data_trades: { limit: 200, windowMs: 10_000 },
   tick_size: { limit: 200, windowMs: 10_000 },
 } as const
 

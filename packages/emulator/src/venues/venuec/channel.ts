@@ -1,4 +1,4 @@
-import type { Fill, Payload, Session, Wire, World, WorldEvent } from '../../core/upstream.ts'
+import type { Payload, Session, Wire, World, WorldEvent } from '../../core/upstream.ts'
 import { Audience, type Client, type Listener } from './audience.ts'
 import type { Condition, Conditions } from './conditions.ts'
 import {
@@ -12,6 +12,7 @@ import {
 } from './frames.ts'
 import { claimOf, winnerOf, type Memory } from './memory.ts'
 import { complementOf, type ReadBooks, type TokenBook } from './token-book.ts'
+import { tradedOf, type Traded } from './traded.ts'
 
 /** The market channel: changes of the subscribed tokens, without sequence numbers. */
 export interface Channel {
@@ -37,8 +38,6 @@ const BOTH = [0, 1] as const
 
 /** Data without a book for the truth log; connection faults still apply to it. */
 const NO_CLAIM: readonly Payload[] = []
-
-type Traded = { readonly index: 0 | 1; readonly fill: Fill; readonly hash: string }
 
 /** Creates the market channel. */
 export function createChannel(parts: ChannelParts): Channel {
@@ -140,7 +139,7 @@ class MarketChannel implements Channel {
     if (listeners.length === 0) return
     if (event.fill === undefined) this.sendChanges(listeners, condition, event)
     else {
-      const traded = this.tradeOf(condition, event.fill, event.at)
+      const traded = tradedOf(this.world, condition, event.fill, event.at)
       for (const { client, wanted } of listeners) {
         for (const index of BOTH)
           if (wanted[index]) this.sendBook(client, condition, index, event.at)
@@ -174,16 +173,6 @@ class MarketChannel implements Channel {
       }
       client.wire.send(frame.text, frame.payloads)
     }
-  }
-
-  /** The trade in the terms of the traded token, which is pseudo-random. */
-  private tradeOf({ proposition, conditionId }: Condition, fill: Fill, at: number): Traded {
-    const { version } = proposition
-    const hex = this.world.hex(`venuec/${conditionId}/trade/${version}/${at}`, 64)
-    const hash = `0x${hex}`
-    if (Number.parseInt(hex.slice(-1), 16) < 8) return { index: 0, fill, hash }
-    const taker = fill.taker === 'buy' ? 'sell' : 'buy'
-    return { index: 1, fill: { price: complementOf(fill.price), size: fill.size, taker }, hash }
   }
 
   private sendTrade({ wire }: Client, condition: Condition, traded: Traded, at: number): void {

@@ -184,10 +184,11 @@ describe('the order books over REST', () => {
     for (const { bucket } of answers) expect(venue.upstream.quotas).toHaveProperty(bucket!)
   })
 
-  it('says where its four parts are', () => {
+  it('says where its five parts are', () => {
     expect(EMULATED_VENUE_C.addresses('http://127.0.0.1:1')).toEqual({
       gamma: 'http://127.0.0.1:1/gamma',
       clob: 'http://127.0.0.1:1/clob',
+      data: 'http://127.0.0.1:1/data',
       ws: 'ws://127.0.0.1:1/ws/market',
       rtds: 'ws://127.0.0.1:1/rtds',
     })

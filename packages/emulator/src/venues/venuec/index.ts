@@ -10,6 +10,7 @@ import { failed, QUOTAS } from './answers.ts'
 import { createChannel } from './channel.ts'
 import { CLOB, createClob } from './clob.ts'
 import { createConditions } from './conditions.ts'
+import { createData, DATA } from './data.ts'
 import { createGamma, GAMMA } from './gamma.ts'
 import { createMemory } from './memory.ts'
 import { createPriceHistory } from './price-history.ts'
@@ -29,12 +30,14 @@ const create: CreateUpstream = (world, { speed }) => {
   const history = createPriceHistory()
   const gamma = createGamma({ conditions, memory, tags: new Tags(world) })
   const clob = createClob({ world, conditions, memory, readBooks, history })
+  const data = createData(world, conditions)
   const channel = createChannel({ world, conditions, memory, readBooks })
   const rtds = createRtds(world, speed)
 
   function answer(request: UpstreamRequest): UpstreamAnswer {
     if (request.path.startsWith(`${GAMMA}/`)) return gamma(request)
     if (`${request.path}/`.startsWith(`${CLOB}/`)) return clob(request)
+    if (request.path.startsWith(`${DATA}/`)) return data.answer(request)
     return failed(404, { error: 'not found' }, 'default')
   }
 
@@ -52,6 +55,7 @@ const create: CreateUpstream = (world, { speed }) => {
       memory.note(event)
       if (event.kind === 'book' && event.fill !== undefined) {
         history.note(event.proposition, event.fill.price, event.at)
+        data.note(conditions.of(event.proposition), event.fill, event.at)
       }
       channel.onEvent(event)
       rtds.onEvent(event)
@@ -61,13 +65,14 @@ const create: CreateUpstream = (world, { speed }) => {
   }
 }
 
-/** Polymarket: Gamma, the order books and the market channel on one server, told apart by path. */
+/** Polymarket: Gamma, the order books, the data service and the market channel on one server, told apart by path. */
 export const EMULATED_VENUE_C = {
   create,
   keys: () => ({ upstream: {}, client: {} }),
   addresses: (origin) => ({
     gamma: `${origin}${GAMMA}`,
     clob: `${origin}${CLOB}`,
+    data: `${origin}${DATA}`,
     ws: `${origin.replace(/^http/, 'ws')}${SOCKET}`,
     rtds: `${origin.replace(/^http/, 'ws')}${RTDS}`,
   }),
