@@ -16,7 +16,8 @@ import {
 import { withRebuilt } from '../derive/rebuild.ts'
 import { createDataFolder } from '../recorder/scripted.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
-import { backfillCommand, toOrigin } from './backfill.ts'
+import { toOrigin } from './backfill-call.ts'
+import { backfillCommand } from './backfill.ts'
 
 const runBackfill = (args: readonly string[]): Promise<number> =>
   invoke(SERVER_PROGRAM, backfillCommand, args, createProcessIo())

@@ -1,60 +1,75 @@
 import { mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import {
   parsedOption,
   printCount as count,
   ProgressBar,
   textOption,
-  toInstant,
   UsageError,
   type CommandIo,
 } from '@priorbook/sdk/command-line'
 import {
-  parseMicros,
   printMicros,
   PriorbookError,
   VENUES,
   type Micros,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { pino, type Logger } from 'pino'
 import type { Config } from '../config/index.ts'
 import { backfillCatalogue, type BackfillReport } from '../derive/backfill.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
-import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { BackfillProgress, CatalogueBackfill } from '../venues/capture/definition.ts'
 import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
+import {
+  createLog,
+  openStore,
+  ORIGIN_OPTION,
+  printMinute,
+  toOrigin,
+  toTime,
+  untilStopped,
+} from './backfill-call.ts'
+import { HISTORY_OPTIONS, runHistory } from './backfill-history.ts'
 import { CONFIG_OPTION, dataFolderOf, readConfig } from './command-config.ts'
 import { defineCommand, print } from './command.ts'
 
 const LINE_MS = 60_000
 
-const [VENUE = ''] = BACKFILL_VENUES
-const COINS = BACKFILL_VENUES.flatMap((venue) => definitionOf(venue).backfill!.assets)
+const COINS = BACKFILL_VENUES.flatMap((venue) => definitionOf(venue).backfill?.assets ?? [])
 
-/** `priorbook-server backfill VENUE --coin BTC` */
+/** `priorbook-server backfill VENUE --coin BTC`, or with what selects the markets of the venue */
 export const backfillCommand = defineCommand({
   name: 'backfill',
-  args: `${VENUE} --coin COIN`,
+  args: 'VENUE',
   about:
-    'Fetches catalogue records, resolutions, volume and liquidity of past 5- and 15-minute rounds, from now back to the capture floor of the coin; run again, it continues where it stopped.',
+    'Fetches the past of a venue from before capture: of A catalogue records, resolutions, volume and liquidity of rounds of a coin, of B and C records and resolutions of a series, of rounds or of an event; run again, it continues where it stopped.',
   options: {
-    coin: parsedOption('The coin of the rounds.', { value: 'COIN', words: COINS }, (text) => text),
-    from: textOption('TIME', 'Rounds from this time on; the capture floor by default.'),
-    to: textOption('TIME', 'Rounds before this time; now by default.'),
-    origin: parsedOption(
-      'The origin of the data; emulator for a loopback address, else live.',
-      { value: 'ORIGIN', words: ['live', 'emulator'] },
+    coin: parsedOption(
+      'Venue A: the coin of the rounds.',
+      { value: 'COIN', words: COINS },
       (text) => text,
     ),
+    ...HISTORY_OPTIONS,
+    from: textOption(
+      'TIME',
+      'Markets that ended from this time on; with --coin the capture floor by default.',
+    ),
+    to: textOption('TIME', 'Markets that ended before this time; now by default.'),
+    ...ORIGIN_OPTION,
     ...CONFIG_OPTION,
   },
   examples: [
-    `priorbook-server backfill ${VENUE} --coin BTC --data data`,
-    `priorbook-server backfill ${VENUE} --coin ETH --from 2026-08-01 --to 2026-08-02T12:00:00Z`,
+    'priorbook-server backfill venuea --coin BTC --data data',
+    'priorbook-server backfill venuea --coin ETH --from 2026-08-01 --to 2026-08-02T12:00:00Z',
+    'priorbook-server backfill venueb --series KXBTC15M --from 2026-08-01 --data data',
+    'priorbook-server backfill venuec --asset BTC --window 15m --from 2026-08-01 --to 2026-08-02',
   ],
   async run(context) {
     const { args, options, io } = context
+    const named = toVenue(args)
+    const { history } = definitionOf(named)
+    if (history !== undefined && options.coin === undefined) {
+      return runHistory(context, { venue: named, history })
+    }
     const target = toTarget(args)
     const asset = toCoin(target, options.coin)
     const range = toRange(target, asset, options.from, options.to, Date.now() * 1000)
@@ -100,47 +115,27 @@ async function backfill(
   }
   mkdirSync(data.path, { recursive: true })
   const store = openStore(data)
-  const stop = new AbortController()
-  const onSignal = (): void => stop.abort()
-  process.once('SIGTERM', onSignal)
-  process.once('SIGINT', onSignal)
   const progress = showProgress(io, upstream.quota.windowMs / upstream.quota.limit)
   try {
-    return await backfillCatalogue(
-      {
-        ...rest,
-        venue,
-        store,
-        journalDir: data.journal,
-        recorder: config.recorder,
-        log: createLog(config, data),
-        upstream,
-        onProgress: (one) => progress.update(one),
-      },
-      stop.signal,
+    return await untilStopped((signal) =>
+      backfillCatalogue(
+        {
+          ...rest,
+          venue,
+          store,
+          journalDir: data.journal,
+          recorder: config.recorder,
+          log: createLog(config, data),
+          upstream,
+          onProgress: (one) => progress.update(one),
+        },
+        signal,
+      ),
     )
   } finally {
     progress.end()
-    process.off('SIGTERM', onSignal)
-    process.off('SIGINT', onSignal)
     await store.close()
   }
-}
-
-function openStore(data: DataFolder): ReturnType<typeof openEmbeddedStore> {
-  try {
-    return openEmbeddedStore({ file: data.tape })
-  } catch (error) {
-    if (!(error instanceof PriorbookError) || error.code !== 'store_locked') throw error
-    const hint = 'stop `serve` or whatever else writes there, then start the backfill again'
-    throw new PriorbookError('store_locked', `${data.path} has a writer: ${hint}`, { cause: error })
-  }
-}
-
-// The log is a file beside the data, because the terminal shows the progress.
-function createLog(config: Config, data: DataFolder): Logger {
-  const dest = join(data.path, 'priorbook.log')
-  return pino({ level: config.log.level }, pino.destination({ dest, sync: true }))
 }
 
 /** A progress bar on a terminal; elsewhere one line per minute. */
@@ -180,29 +175,33 @@ function linesOf(report: BackfillReport): string[] {
   return lines
 }
 
-/** A duration such as `3 h 12 min`. */
-function duration(ms: number): string {
-  const minutes = Math.round(ms / 60_000)
-  if (minutes < 1) return 'less than a minute'
-  if (minutes < 60) return `${minutes} min`
-  return `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`
-}
-
 /** A venue that can be backfilled, and how. */
 export type BackfillTarget = {
   readonly venue: VenueId
   readonly backfill: CatalogueBackfill<unknown>
 }
 
-/** Parses the venue of a backfill. */
-export function toTarget(rest: readonly string[]): BackfillTarget {
+function toVenue(rest: readonly string[]): VenueId {
   const venue = BACKFILL_VENUES.find((one) => one === rest[0])
-  const backfill = venue === undefined ? undefined : definitionOf(venue).backfill
-  if (venue === undefined || backfill === undefined || rest.length !== 1) {
-    const venues = BACKFILL_VENUES.join('|')
-    throw new UsageError(`name a venue that can be backfilled: backfill ${venues} --coin BTC`)
-  }
+  if (venue === undefined || rest.length !== 1) throw new UsageError(hint())
+  return venue
+}
+
+/** Parses the venue of a backfill of rounds. */
+export function toTarget(rest: readonly string[]): BackfillTarget {
+  const venue = toVenue(rest)
+  const { backfill } = definitionOf(venue)
+  if (backfill === undefined) throw new UsageError(hint())
   return { venue, backfill }
+}
+
+function hint(): string {
+  const calls = BACKFILL_VENUES.map((venue) => {
+    const { history } = definitionOf(venue)
+    const selectors = history?.selectors[0] ?? ['coin']
+    return `backfill ${venue} ${selectors.map((name) => `--${name} …`).join(' ')}`
+  })
+  return `name a venue that can be backfilled: ${calls.join(', ')}`
 }
 
 /** Parses the coin of a backfill, in upper or lower case. */
@@ -247,34 +246,10 @@ export function toRange(
   return { start, end }
 }
 
-const MILLIS = /^\d{13}$/
-const MICROS = /^\d{16}$/
-
-function toTime(option: string, value: string): Micros {
-  try {
-    if (MILLIS.test(value)) return (Number(value) * 1000) as Micros
-    if (MICROS.test(value)) return Number(value) as Micros
-    return parseMicros(toInstant(value))
-  } catch (cause) {
-    if (!(cause instanceof PriorbookError)) throw cause
-    const forms = '2026-08-05, 2026-08-05T12:00:00Z, or milliseconds since 1970'
-    throw new UsageError(`--${option} ${value} is not a time; write it like ${forms}`, undefined, {
-      cause,
-    })
-  }
+/** A duration such as `3 h 12 min`. */
+function duration(ms: number): string {
+  const minutes = Math.round(ms / 60_000)
+  if (minutes < 1) return 'less than a minute'
+  if (minutes < 60) return `${minutes} min`
+  return `${count(Math.floor(minutes / 60))} h ${minutes % 60} min`
 }
-
-/** The origin of the data: by default `emulator` for a loopback address, else `live`. */
-export function toOrigin(said: string | undefined, rest: string): 'live' | 'emulator' {
-  if (said === 'live' || said === 'emulator') return said
-  if (said !== undefined) throw new UsageError(`--origin ${said} is neither live nor emulator`)
-  const host = URL.canParse(rest) ? new URL(rest).hostname : ''
-  return LOOPBACK.has(host) ? 'emulator' : 'live'
-}
-
-/** A time to the minute, as printed. */
-export function printMinute(time: Micros): string {
-  return `${printMicros(time).slice(0, 16)}Z`
-}
-
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])

@@ -46,6 +46,7 @@ import {
 } from './batch.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
+import { asHistory } from './history-record.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
 import { countParity } from './parity-counts.ts'
 import { PriceChecks } from './price-checks.ts'
@@ -134,9 +135,10 @@ export class Applier {
   private asked: number | undefined
   /** The newest record that could not be read, or in front of which changes of any book were lost. */
   private missedAt = 0
-  /** What the current record is: an answer, and one of a backfill. */
+  /** What the current record is: an answer, one of a backfill, and one of a history. */
   private isAnswer = false
   private isPast = false
+  private isHistory = false
   /** After a takeover: the first record of our own time, and the books that go on. */
   private since = 0
   private readonly joined = new Set<string>()
@@ -438,7 +440,8 @@ export class Applier {
       case 'backfill': {
         const names = backfillFacts(this.venue, note.family)
         facts[names.reached] = note.reached
-        facts[names.topic] = note.topic_id ?? 0
+        if (note.from === undefined) facts[names.topic] = note.topic_id ?? 0
+        else facts[names.from] = note.from
         return undefined
       }
     }
@@ -669,7 +672,8 @@ export class Applier {
     const { broken, request, normalizer } = this
     this.broken = undefined
     this.request = undefined
-    this.isPast = request?.kind.startsWith(PAST) === true
+    this.isHistory = request?.kind.startsWith(HISTORY) === true
+    this.isPast = this.isHistory || request?.kind.startsWith(PAST) === true
     this.isAnswer = request !== undefined
     if (record.reading?.error !== undefined) throw record.reading.error
     if (record.reading !== undefined) return record.reading
@@ -841,7 +845,10 @@ export class Applier {
 
   private applyMarket(event: MarketRevision): void {
     const { markets, tracks, captureStarted } = this.state
-    const { record, anomaly } = markets.merge(event)
+    const known = markets.get(event.record.marketId)
+    const said = this.isHistory ? asHistory(known, event.record) : event.record
+    if (said === undefined) return
+    const { record, anomaly } = markets.merge({ ...event, record: said })
     if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
@@ -882,8 +889,10 @@ function isStoreFailure(error: unknown): boolean {
 // The stored epoch of a socket that a start of the recorder has closed.
 const NO_EPOCH = 0
 
-// Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`.
+// Requests of a backfill: their answers are the catalogue of the past, such as `past_topic`, and the history
+// from before capture, such as `history_event`.
 const PAST = 'past_'
+const HISTORY = 'history_'
 
 // Rows of imported recordings have no connection of ours.
 const IMPORTED = 0

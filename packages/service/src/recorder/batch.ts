@@ -65,13 +65,13 @@ export function checkSample(sample: Sample): void {
   }
 }
 
-/** The names of the facts that say how far a backfill of a family of rounds has come. */
+/** The names of the facts that say how far a backfill of a family has come. */
 export function backfillFacts(
   venue: VenueId,
   family: string,
-): { readonly reached: string; readonly topic: string } {
+): { readonly from: string; readonly reached: string; readonly topic: string } {
   const name = `backfill:${venue}:${family}`
-  return { reached: `${name}:reached`, topic: `${name}:topic` }
+  return { from: `${name}:from`, reached: `${name}:reached`, topic: `${name}:topic` }
 }
 
 /** The name of the fact that says which connection a socket is: the journal record that noted it. */

@@ -35,13 +35,15 @@ export type Note =
   | { readonly note: 'disk_full'; readonly refused: number }
   /**
    * A backfill walked one family of rounds (`BTC:5m`) back to `reached`, in microseconds. `topic_id` is
-   * the round that ends there, the next one to request; absent where the venue named none.
+   * the round that ends there, the next one to request; absent where the venue named none. With `from`, all
+   * that the venue has of a family from there up to `reached` was requested.
    */
   | {
       readonly note: 'backfill'
       readonly family: string
       readonly reached: number
       readonly topic_id?: number
+      readonly from?: number
     }
 
 /**
@@ -110,7 +112,12 @@ const NOTES = {
     ),
   }),
   disk_full: v.looseObject({ refused: count }),
-  backfill: v.looseObject({ family: v.string(), reached: count, topic_id: v.optional(count) }),
+  backfill: v.looseObject({
+    family: v.string(),
+    reached: count,
+    topic_id: v.optional(count),
+    from: v.optional(count),
+  }),
 } satisfies Record<Note['note'], v.GenericSchema>
 
 /** The bytes of a note. */

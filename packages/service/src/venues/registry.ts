@@ -21,7 +21,8 @@ export const IMPORT_VENUES: readonly VenueId[] = VENUE_IDS.filter(
   (venue) => definitionOf(venue).importer !== undefined,
 )
 
-/** The venues whose catalogue of past rounds can be filled in. */
-export const BACKFILL_VENUES: readonly VenueId[] = VENUE_IDS.filter(
-  (venue) => definitionOf(venue).backfill !== undefined,
-)
+/** The venues whose past can be filled in: rounds by their topics, or history by lists. */
+export const BACKFILL_VENUES: readonly VenueId[] = VENUE_IDS.filter((venue) => {
+  const { backfill, history } = definitionOf(venue)
+  return backfill !== undefined || history !== undefined
+})

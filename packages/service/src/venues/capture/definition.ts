@@ -9,6 +9,7 @@ import type {
   Normalizer,
 } from './contract.ts'
 import type { Clock } from '../../lib/clock.ts'
+import type { HistorySource } from './history.ts'
 import type { Quota, QuotaOptions } from './quota.ts'
 import type { SelectionOptions } from './selection/selection.ts'
 
@@ -59,6 +60,8 @@ export type VenueDefinition<Settings extends VenueSettings = VenueSettings> = {
   readonly importer?: RecordingImporter
   /** How the catalogue of past rounds is filled in; absent where the venue has no such history. */
   readonly backfill?: CatalogueBackfill<Settings>
+  /** How history from before capture is fetched by lists; absent where the venue has none. */
+  readonly history?: HistorySource<Settings>
 }
 
 /** Defines a venue. */

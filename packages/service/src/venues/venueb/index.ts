@@ -6,6 +6,7 @@ import type { SelectionOptions } from '../capture/selection/selection.ts'
 import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
 import { VenueBConnector } from './connector.ts'
 import { OUTCOMES } from './fields.ts'
+import { VenueBHistory } from './history.ts'
 import { createVenueBNormalizer } from './normalize.ts'
 import { readTicker } from './ticker.ts'
 
@@ -52,6 +53,14 @@ export const VENUE_B_DEFINITION = defineVenue({
   toBareMarket,
   importer: { keyOf: tickerOf },
   toSelection: selectionOf,
+  history: {
+    selectors: [['series'], ['event']],
+    baseOf: ({ rest }) => rest,
+    open: ({ rest: restBase, tokensPerSecond }, context) => {
+      const limit = Math.floor(tokensPerSecond / COST_PER_REQUEST)
+      return new VenueBHistory({ restBase, quota: { limit, windowMs: 1000 } }, context)
+    },
+  },
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, keyId, privateKey } = { privateKey: undefined, ...config, ...emulated }
     return new VenueBConnector(

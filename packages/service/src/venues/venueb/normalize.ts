@@ -111,7 +111,9 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
     case 'events':
     case 'event':
     case 'markets':
-    case 'market': {
+    case 'market':
+    case 'history_event':
+    case 'history_markets': {
       const { events, problems } = normalizeCatalogAnswer(value, at, contextOf(request))
       return heedSelection(request, { events, problems })
     }

@@ -5,6 +5,7 @@ import type { SelectionOptions } from '../capture/selection/selection.ts'
 import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { VenueCConnector } from './connector.ts'
+import { VenueCHistory } from './history.ts'
 import { createVenueCNormalizer } from './normalize.ts'
 
 const FEEDS = VENUES.venuec.references.map(({ feed }) => feed)
@@ -70,6 +71,12 @@ export const VENUE_C_DEFINITION = defineVenue({
     units: VENUES.venuec.units,
     native: {},
   }),
+  history: {
+    selectors: [['asset', 'window'], ['event']],
+    baseOf: ({ gamma }) => gamma,
+    open: ({ gamma: gammaBase }, context) =>
+      new VenueCHistory({ gammaBase, quotas: { gamma: GAMMA_QUOTA } }, context),
+  },
   createConnector({ config, emulated, speed }, context) {
     const { gamma, clob, ws } = { ...config, ...emulated }
     // An emulator without the socket must not lead to the real one.

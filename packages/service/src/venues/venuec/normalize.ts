@@ -58,9 +58,11 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
   switch (request.kind) {
     case 'gamma_markets':
     case 'gamma_market':
+    case 'history_gamma_markets':
       return heedSelection(request, normalizeGammaMarkets(value, at))
     case 'gamma_events':
     case 'gamma_event':
+    case 'history_gamma_event':
       return heedSelection(request, normalizeGammaEvents(value, at))
     case 'clob_markets':
     case 'clob_market':

@@ -18,9 +18,9 @@ export type CatalogClientOptions = {
 }
 
 /** Max markets per answer of Gamma, which caps `limit` silently, and max conditions per request. */
-const GAMMA_PAGE = 100
+export const GAMMA_PAGE = 100
 /** Beyond this offset Gamma answers 422. */
-const MAX_OFFSET = 10_000
+export const MAX_OFFSET = 10_000
 /** Markets that a page of a long list has in common with the one before: each that ends meanwhile moves the others up. */
 const OVERLAP = 10
 /** Pages of a long list that are requested together: an answer waits for the commit of the one before. */

@@ -1,0 +1,83 @@
+import { toMicros, type Micros, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import type { JournalWriter } from '../journal/index.ts'
+import { parseMessageJson } from '../lib/message-json.ts'
+import { Applier, type ApplyRecord } from '../recorder/applier.ts'
+import { toNoteBytes, type Note } from '../recorder/notes.ts'
+import type { StoreWriter } from '../store/store.ts'
+import { toReading, type CaptureSink } from '../venues/capture/contract.ts'
+import { definitionOf } from '../venues/registry.ts'
+
+/** Writes answers to the journal and, on flush, the rows derived from them to the store. */
+export class BackfillIntake {
+  readonly sink: CaptureSink
+  private readonly store: StoreWriter
+  private readonly writer: JournalWriter
+  private readonly applier: Applier
+  private readonly maker: { readonly origin: Origin; readonly recorder: string }
+  private records: ApplyRecord[] = []
+
+  constructor(
+    store: StoreWriter,
+    venue: VenueId,
+    writer: JournalWriter,
+    maker: BackfillIntake['maker'],
+  ) {
+    this.store = store
+    this.writer = writer
+    this.maker = maker
+    this.applier = new Applier(store, venue)
+    this.sink = {
+      now,
+      steadyNow: now,
+      frame: () => {
+        throw new Error('a backfill has no sockets')
+      },
+      position: () => this.writer.nextNumber - 1,
+      answer: (request, received, bytes, parsed) => {
+        this.note({ note: 'request', request })
+        const reading = toReading(() =>
+          definitionOf(venue).normalizer.answer(request, parsed ?? parseMessageJson(bytes), {
+            received,
+            journal: this.writer.nextNumber,
+          }),
+        )
+        this.write({ received, kind: 'message', slot: 0, bytes, parsed, reading })
+        return reading
+      },
+      note: (note) => {
+        // Clock samples belong to the recorder; a backfill must not add to them.
+        if (note.note !== 'clock') this.note(note)
+      },
+      book: () => undefined,
+    }
+  }
+
+  get quarantined(): number {
+    return this.applier.counts.quarantined
+  }
+
+  note(note: Note): void {
+    this.write({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
+  }
+
+  /** Makes everything received durable: raw answers first, then rows and position in one transaction. */
+  async flush(): Promise<void> {
+    const { records } = this
+    this.records = []
+    this.writer.commit()
+    for (const record of records) await this.applier.apply(record)
+    const batch = this.applier.drain(this.maker)
+    if (batch === undefined) return
+    await this.store.append(batch)
+    this.applier.forgetEnded()
+  }
+
+  private write(record: Omit<ApplyRecord, 'number'>): void {
+    const { received, kind, bytes, slot } = record
+    this.records.push({ ...record, number: this.writer.append(received, kind, bytes, slot) })
+  }
+}
+
+function now(): Micros {
+  return toMicros(Date.now() * 1000)
+}

@@ -1,0 +1,249 @@
+import {
+  toMicros,
+  type MarketRecord,
+  type Micros,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { openJournalWriter } from '../journal/index.ts'
+import { backfillFacts } from '../recorder/batch.ts'
+import { catchUp } from '../recorder/catch-up.ts'
+import type { MarketQuery, StoreWriter } from '../store/store.ts'
+import type { CaptureLog } from '../venues/capture/contract.ts'
+import type { History, HistoryContext, HistoryScope } from '../venues/capture/history.ts'
+import { BackfillIntake } from './backfill-intake.ts'
+
+/** What fetching the history of some markets needs. */
+export type HistoryOptions = {
+  readonly venue: VenueId
+  readonly store: StoreWriter
+  readonly journalDir: string
+  readonly origin: Origin
+  /** Names the recorder on the journal. */
+  readonly recorder: string
+  readonly log: CaptureLog
+  readonly scope: HistoryScope
+  open(context: HistoryContext): History
+  readonly onProgress?: (progress: HistoryProgress) => void
+}
+
+/** What is being requested, and how much of it is done. */
+export type HistoryProgress = {
+  readonly part: 'catalogue'
+  readonly done: number
+  readonly total: number
+  readonly calls: number
+}
+
+/** What was fetched. */
+export type HistoryReport = {
+  readonly markets: number
+  /** With their final result. */
+  readonly complete: number
+  /** Without a result so far: the next run requests them again. */
+  readonly unresolved: number
+  readonly calls: number
+  readonly quarantined: number
+  /** The signal aborted it before the end; another run continues from there. */
+  readonly isStopped: boolean
+}
+
+/**
+ * Fetches the history of some markets from before capture: answers go to the journal first, then rows and the
+ * position to the store. What is complete in the store is not requested again, so the next run continues one
+ * that was killed.
+ */
+export async function backfillHistory(
+  options: HistoryOptions,
+  signal: AbortSignal,
+): Promise<HistoryReport> {
+  const { store, journalDir: dir, venue, origin, recorder } = options
+  await catchUp(store, dir, venue)
+  const acknowledged = await store.appliedPosition(venue)
+  const writer = openJournalWriter({ dir, venue, origin, recorder, acknowledged })
+  try {
+    const intake = new BackfillIntake(store, venue, writer, { origin, recorder })
+    const run = new HistoryRun(options, intake, signal)
+    try {
+      await run.fetch()
+    } catch (error) {
+      if (!signal.aborted) throw error
+    } finally {
+      await intake.flush()
+    }
+    return await run.report()
+  } finally {
+    writer.close()
+  }
+}
+
+const PAGE = 1000
+/** Markets without a result that are requested together. */
+const LATE_AT_ONCE = 500
+/** The catalogue is not taken for complete up to its last minutes: the venue may list late. */
+const LIST_LAG = 600_000_000
+
+type Span = { readonly from: Micros; readonly to: Micros }
+
+class HistoryRun {
+  private readonly options: HistoryOptions
+  private readonly intake: BackfillIntake
+  private readonly signal: AbortSignal
+  private readonly history: History
+  /** What was listed of the family, in this run or before. */
+  private covered: Span | undefined
+
+  constructor(options: HistoryOptions, intake: BackfillIntake, signal: AbortSignal) {
+    this.options = options
+    this.intake = intake
+    this.signal = signal
+    const { sink } = intake
+    const { log } = options
+    this.history = options.open({ sink, log, areComplete: (ids) => this.areComplete(ids) })
+  }
+
+  async fetch(): Promise<void> {
+    const { scope } = this.options
+    if (scope.event !== undefined) {
+      if (!(await this.isWhole())) await this.request(scope)
+      return
+    }
+    const before = await this.readCovered()
+    const isApart = before === undefined || before.to <= scope.start || before.from >= scope.end
+    this.covered = isApart ? undefined : before
+    for (const { from, to } of missingIn(scope, this.covered)) {
+      await this.request({
+        ...scope,
+        start: from,
+        end: to,
+        withOpen: scope.withOpen && to === scope.end,
+      })
+    }
+    if (!isApart) await this.refresh(before)
+  }
+
+  async report(): Promise<HistoryReport> {
+    let markets = 0
+    let complete = 0
+    for await (const record of this.markets()) {
+      markets++
+      if (isComplete(record)) complete++
+    }
+    const { calls } = this.history
+    const { quarantined } = this.intake
+    const isStopped = this.signal.aborted
+    return { markets, complete, unresolved: markets - complete, calls, quarantined, isStopped }
+  }
+
+  // Requests the catalogue of a span; the span that was listed grows by it.
+  private async request(scope: HistoryScope): Promise<void> {
+    const { start, end } = scope
+    const { onProgress } = this.options
+    for await (const { reached } of this.history.catalogue(scope, this.signal)) {
+      this.noteListed({ from: start, to: reached })
+      await this.intake.flush()
+      const [done, total] = [reached - start, end - start]
+      onProgress?.({ part: 'catalogue', done, total, calls: this.history.calls })
+    }
+    await this.intake.flush()
+  }
+
+  // Requests markets of a span that was listed before and that had no result then.
+  private async refresh({ from, to }: Span): Promise<void> {
+    let late: MarketRecord[] = []
+    const request = async (): Promise<void> => {
+      await this.history.refresh(late, this.signal)
+      await this.intake.flush()
+      late = []
+    }
+    for await (const record of this.markets()) {
+      const { closeTime = 0 } = record
+      if (isComplete(record) || closeTime < from || closeTime >= to) continue
+      late.push(record)
+      if (late.length >= LATE_AT_ONCE) await request()
+    }
+    if (late.length > 0) await request()
+  }
+
+  private noteListed(listed: Span): void {
+    const span = joined(this.covered, listed)
+    if (span === undefined) return
+    const { from } = span
+    const reached = Math.min(span.to, this.intake.sink.now() - LIST_LAG)
+    if (reached <= from || (this.covered?.from === from && this.covered.to >= reached)) return
+    this.covered = { from, to: toMicros(reached) }
+    this.intake.note({ note: 'backfill', family: toFamily(this.options.scope), from, reached })
+  }
+
+  private async readCovered(): Promise<Span | undefined> {
+    const { store, venue, scope } = this.options
+    const names = backfillFacts(venue, toFamily(scope))
+    const [from, to] = [await store.fact(names.from), await store.fact(names.reached)]
+    if (from === undefined || to === undefined) return undefined
+    return { from: toMicros(from), to: toMicros(to) }
+  }
+
+  // The markets of the scope that the store has.
+  private async *markets(): AsyncGenerator<MarketRecord, void, void> {
+    const { store, venue, scope } = this.options
+    const { series, event, asset, window, start, end, withOpen } = scope
+    const query = { venue, series, event, asset, window, limit: PAGE }
+    const range = event === undefined ? { start, end } : {}
+    for (let after: MarketQuery['after']; ;) {
+      const page = await store.markets({ ...query, ...range, after })
+      for (const { record } of page.markets) {
+        const { closeTime = Infinity } = record
+        const isIn = closeTime >= start && (withOpen || closeTime < end)
+        if (event !== undefined || isIn) yield record
+      }
+      const last = page.markets.at(-1)
+      if (!page.hasMore || last === undefined) return
+      after = { openTime: last.sortTime, venue, marketId: last.record.marketId }
+    }
+  }
+
+  private async isWhole(): Promise<boolean> {
+    let count = 0
+    for await (const record of this.markets()) {
+      if (!isComplete(record)) return false
+      count++
+    }
+    return count > 0
+  }
+
+  private async areComplete(marketIds: readonly string[]): Promise<boolean> {
+    const { store, venue } = this.options
+    for (const id of marketIds) {
+      const state = await store.market(venue, id)
+      if (state === undefined || !isComplete(state.record)) return false
+    }
+    return true
+  }
+}
+
+function isComplete({ resolution }: MarketRecord): boolean {
+  return resolution?.state === 'final'
+}
+
+/** The family of a scope: what was listed of it is remembered under this name. */
+function toFamily({ series, asset, window }: HistoryScope): string {
+  return series === undefined ? `rounds:${asset ?? ''}:${window ?? ''}` : `series:${series}`
+}
+
+/** The parts of a range that were not listed before. */
+function missingIn({ start, end }: HistoryScope, covered: Span | undefined): readonly Span[] {
+  if (covered === undefined) return [{ from: start, to: end }]
+  const before = { from: start, to: covered.from }
+  const after = { from: covered.to, to: end }
+  return [before, after].filter(({ from, to }) => from < to)
+}
+
+/** Two spans as one; undefined where the new one does not reach the other yet. */
+function joined(covered: Span | undefined, { from, to }: Span): Span | undefined {
+  if (covered === undefined) return { from, to }
+  if (to < covered.from) return undefined
+  return {
+    from: toMicros(Math.min(from, covered.from)),
+    to: toMicros(Math.max(to, covered.to)),
+  }
+}

@@ -1,0 +1,209 @@
+import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import type { CaptureRequest } from '../capture/contract.ts'
+import { isNoTime, isObject, readTime } from '../capture/fields.ts'
+import type { CatalogueStep, History, HistoryContext, HistoryScope } from '../capture/history.ts'
+import { PatientRest } from '../capture/patient-rest.ts'
+import type { QuotaOptions } from '../capture/quota.ts'
+import type { RestCall } from '../capture/rest.ts'
+import { readSeries, toRequestSeries, type OneSeries } from './catalog.ts'
+import { readCursorPages } from './pages.ts'
+
+/** Where the history of venue B comes from. */
+export type VenueBHistoryOptions = { readonly restBase: string; readonly quota: QuotaOptions }
+
+/** Markets are listed by the time of their close, in spans of this length. */
+const SPAN = 7 * 86_400_000_000
+/** Max pages of a span or of the archive, with 1,000 markets each. */
+const MAX_PAGES = 10_000
+/** Max tickers per request. */
+const BATCH = 50
+
+/** Requests the history of venue B: series and events from its lists, and what is older from its archive. */
+export class VenueBHistory implements History {
+  readonly #rest: PatientRest
+  readonly #context: HistoryContext
+  readonly #series = new Map<string, OneSeries>()
+
+  constructor({ restBase: base, quota }: VenueBHistoryOptions, context: HistoryContext) {
+    this.#context = context
+    this.#rest = new PatientRest({ label: 'venue B', base, quota, ...context })
+  }
+
+  get calls(): number {
+    return this.#rest.calls
+  }
+
+  async *catalogue(
+    scope: HistoryScope,
+    signal: AbortSignal,
+  ): AsyncGenerator<CatalogueStep, void, void> {
+    const { series, event, start, end, withOpen } = scope
+    if (event !== undefined) {
+      await this.#readEvent(event, signal)
+      return
+    }
+    if (series === undefined) return
+    await this.#readSeries(series, signal)
+    const cutoff = await this.#cutoff(signal)
+    if (start < cutoff) await this.#listArchive(series, scope, signal)
+    for (let from = start; from < end;) {
+      const to = toMicros(Math.min(from + SPAN, end))
+      const ended = {
+        min_close_ts: String(Math.floor(from / 1e6)),
+        max_close_ts: String(Math.ceil(to / 1e6)),
+      }
+      for await (const _event of this.#readListed(series, ended, { from, to }, signal)) {
+        yield { reached: from }
+      }
+      yield { reached: to }
+      from = to
+    }
+    if (!withOpen) return
+    const ahead = { from: start, to: toMicros(Number.MAX_SAFE_INTEGER) }
+    for await (const _event of this.#readListed(series, { status: 'open' }, ahead, signal)) {
+      yield { reached: end }
+    }
+  }
+
+  async refresh(records: readonly MarketRecord[], signal: AbortSignal): Promise<void> {
+    for (let from = 0; from < records.length; from += BATCH) {
+      const batch = records.slice(from, from + BATCH)
+      const tickers = batch.map(({ marketId }) => marketId)
+      const known = batch.flatMap(({ marketId, seriesTicker }) =>
+        seriesTicker === undefined ? [] : [[marketId, seriesTicker] as const],
+      )
+      const request = { kind: 'history_markets', series_of: Object.fromEntries(known) }
+      const query = { tickers: tickers.join(','), limit: String(BATCH) }
+      await this.#rest.send({ request, path: '/markets', query }, signal)
+    }
+  }
+
+  // Lists markets and requests the events of those that close in a span, each with all of its markets: the
+  // list of markets does not say what their events do, so it is not kept.
+  async *#readListed(
+    series: string,
+    filter: Readonly<Record<string, string>>,
+    { from, to }: { readonly from: Micros; readonly to: Micros },
+    signal: AbortSignal,
+  ): AsyncGenerator<string, void, void> {
+    const events = new Map<string, string[]>()
+    const query = { series_ticker: series, limit: '1000', mve_filter: 'exclude', ...filter }
+    await this.#readPages(
+      { request: { kind: 'history_markets' }, path: '/markets', query },
+      signal,
+      {
+        keep: false,
+        onListed: (listed) => {
+          for (const { ticker, event, close = from } of listed) {
+            if (close < from || close >= to) continue
+            const tickers = events.get(event)
+            if (tickers === undefined) events.set(event, [ticker])
+            else tickers.push(ticker)
+          }
+        },
+      },
+    )
+    for (const [event, tickers] of events) {
+      if (await this.#context.areComplete(tickers)) continue
+      await this.#readEvent(event, signal)
+      yield event
+    }
+  }
+
+  // Markets that settled before the cutoff are in the archive alone, which has no filter by time.
+  async #listArchive(series: string, scope: HistoryScope, signal: AbortSignal): Promise<void> {
+    const request = this.#requestOf({ kind: 'history_markets', series })
+    const isMeant = ({ close = scope.start }: Listed): boolean =>
+      close >= scope.start && close < scope.end
+    const query = { series_ticker: series, limit: '1000', mve_filter: 'exclude' }
+    await this.#readPages({ request, path: '/historical/markets', query }, signal, {
+      describe: (value) => (listedIn(value).some(isMeant) ? request : undefined),
+    })
+  }
+
+  async #readPages(
+    list: Pick<RestCall, 'request' | 'path'> & { query: Readonly<Record<string, string>> },
+    signal: AbortSignal,
+    how: Pick<RestCall, 'keep' | 'describe'> & {
+      onListed?(listed: readonly Listed[]): void
+    },
+  ): Promise<void> {
+    const { onListed, ...kept } = how
+    const { log } = this.#context
+    const end = await readCursorPages(
+      { rest: this.#rest, log },
+      { ...list, ...kept, maxPages: MAX_PAGES },
+      ({ value }) => {
+        const listed = listedIn(value)
+        onListed?.(listed)
+        return listed.length
+      },
+      signal,
+    )
+    if (end === 'complete') return
+    throw new PriorbookError('upstream_failed', `venue B did not list ${list.path} to its end`)
+  }
+
+  async #readEvent(event: string, signal: AbortSignal): Promise<void> {
+    const { log } = this.#context
+    const request = { kind: 'history_event', ticker: event }
+    const path = `/events/${encodeURIComponent(event)}`
+    const query = { with_nested_markets: 'true' }
+    const describe = (value: unknown): CaptureRequest => {
+      const said = isObject(value) && isObject(value['event']) ? value['event'] : {}
+      const { series_ticker: series } = said
+      return typeof series === 'string' ? this.#requestOf({ ...request, series }) : request
+    }
+    const answer = await this.#rest.send({ request, path, query, describe }, signal)
+    if (!answer.ok) log.warn({ event, why: answer.why }, 'venue B does not have this event')
+  }
+
+  async #readSeries(series: string, signal: AbortSignal): Promise<void> {
+    const path = `/series/${encodeURIComponent(series)}`
+    const request = { kind: 'series', series }
+    const answer = await this.#rest.send({ request, path }, signal)
+    if (!answer.ok) {
+      throw new PriorbookError('invalid_argument', `venue B has no series ${series}`)
+    }
+    if (isObject(answer.value)) this.#series.set(series, readSeries(answer.value['series']))
+  }
+
+  // Answers about markets do not contain what their series says, so the journaled request does.
+  #requestOf(request: CaptureRequest & { readonly series: string }): CaptureRequest {
+    const facts = this.#series.get(request.series)
+    if (facts === undefined) return request
+    return { ...request, facts: { [request.series]: toRequestSeries(facts) } }
+  }
+
+  // When the oldest markets of the lists settled.
+  async #cutoff(signal: AbortSignal): Promise<Micros> {
+    const request = { kind: 'cutoff' }
+    const call = { request, path: '/historical/cutoff', keep: false }
+    const answer = await this.#rest.send(call, signal)
+    const said = answer.ok && isObject(answer.value) ? answer.value['market_settled_ts'] : undefined
+    return isNoTime(said) ? toMicros(0) : readTime(said, 'market_settled_ts')
+  }
+}
+
+/** A market of a list, as far as is needed to know whether it is meant; `close` is absent if unreadable. */
+type Listed = { readonly ticker: string; readonly event: string; readonly close?: Micros }
+
+function listedIn(value: unknown): readonly Listed[] {
+  const markets = isObject(value) ? value['markets'] : undefined
+  return (Array.isArray(markets) ? markets : []).flatMap((market: unknown) => {
+    if (!isObject(market)) return []
+    const { ticker, event_ticker: event = ticker, close_time: said } = market
+    if (typeof ticker !== 'string' || typeof event !== 'string') return []
+    const close = closeOf(said)
+    return [close === undefined ? { ticker, event } : { ticker, event, close }]
+  })
+}
+
+function closeOf(said: unknown): Micros | undefined {
+  try {
+    return isNoTime(said) ? undefined : readTime(said, 'close_time')
+  } catch (error) {
+    if (!(error instanceof PriorbookError)) throw error
+    return undefined
+  }
+}

@@ -1,0 +1,171 @@
+import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { isObject } from '../capture/fields.ts'
+import type { CatalogueStep, History, HistoryContext, HistoryScope } from '../capture/history.ts'
+import { PatientRest } from '../capture/patient-rest.ts'
+import type { QuotaOptions } from '../capture/quota.ts'
+import { parseRoundSlug } from './fields.ts'
+import { GAMMA_PAGE, MAX_OFFSET } from './pages.ts'
+
+/** Where the history of venue C comes from. */
+export type VenueCHistoryOptions = {
+  readonly gammaBase: string
+  readonly quotas: { readonly gamma: QuotaOptions }
+}
+
+/** Markets are listed by the time of their end, in spans of at most this length. */
+const SPAN = 86_400_000_000
+/** Rounds are listed this long before they end. */
+const AHEAD = 2 * 86_400_000_000
+
+/** Requests the history of venue C: rounds found in its list, and events by their ids. */
+export class VenueCHistory implements History {
+  readonly #gamma: PatientRest
+  readonly #context: HistoryContext
+
+  constructor({ gammaBase, quotas }: VenueCHistoryOptions, context: HistoryContext) {
+    this.#context = context
+    const shared = { label: 'venue C', ...context }
+    this.#gamma = new PatientRest({ ...shared, base: gammaBase, quota: quotas.gamma })
+  }
+
+  get calls(): number {
+    return this.#gamma.calls
+  }
+
+  async *catalogue(
+    scope: HistoryScope,
+    signal: AbortSignal,
+  ): AsyncGenerator<CatalogueStep, void, void> {
+    const { event, start, end, withOpen } = scope
+    if (event !== undefined) {
+      await this.#readEvent(event, signal)
+      return
+    }
+    for (let from = start; from < end;) {
+      const to = toMicros(Math.min(from + SPAN, end))
+      // Some that ended wait for their resolution and are not closed yet.
+      for (const closed of [true, false]) {
+        for await (const _page of this.#readSpan(scope, { from, to, closed }, signal)) {
+          yield { reached: from }
+        }
+      }
+      yield { reached: to }
+      from = to
+    }
+    if (!withOpen) return
+    const ahead = { from: end, to: toMicros(end + AHEAD), closed: false }
+    for await (const _page of this.#readSpan(scope, ahead, signal)) yield { reached: end }
+  }
+
+  async refresh(records: readonly MarketRecord[], signal: AbortSignal): Promise<void> {
+    const ids = records.map(({ marketId }) => marketId)
+    for (let from = 0; from < ids.length; from += GAMMA_PAGE) {
+      const batch = ids.slice(from, from + GAMMA_PAGE)
+      const named = await this.#readMarkets(batch, true, signal)
+      // Between its end and its resolution a market is still listed as open.
+      const open = batch.filter((id) => !named.has(id))
+      if (open.length > 0) await this.#readMarkets(open, false, signal)
+    }
+  }
+
+  // Looks through the pages of a span and requests the rounds that are meant, page by page: most markets of
+  // the list are others, so it is not kept. A span with more markets than an offset can reach is halved.
+  // By id, because many rounds end together and an order by that time would be another one on every page.
+  async *#readSpan(
+    scope: HistoryScope,
+    span: Span,
+    signal: AbortSignal,
+  ): AsyncGenerator<number, void, void> {
+    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+      const page = await this.#listPage(span, offset, signal)
+      const ids = page.filter((market) => isMeant(market, scope, span.closed)).map(idOf)
+      const missing: string[] = []
+      for (const id of ids) if (!(await this.#context.areComplete([id]))) missing.push(id)
+      if (missing.length > 0) await this.#readMarkets(missing, span.closed, signal)
+      yield missing.length
+      if (page.length < GAMMA_PAGE) return
+    }
+    const { from, to, closed } = span
+    const middle = toMicros(Math.floor((from + to) / 2))
+    if (middle - from < 1_000_000) {
+      throw new PriorbookError('upstream_failed', 'venue C lists too many markets of one second')
+    }
+    yield* this.#readSpan(scope, { from, to: middle, closed }, signal)
+    yield* this.#readSpan(scope, { from: middle, to, closed }, signal)
+  }
+
+  async #listPage(span: Span, offset: number, signal: AbortSignal): Promise<readonly Listed[]> {
+    const { from, to, closed } = span
+    const query = {
+      closed: String(closed),
+      order: 'id',
+      ascending: 'true',
+      limit: String(GAMMA_PAGE),
+      offset: String(offset),
+      end_date_min: printTime(from),
+      end_date_max: printTime(to),
+    }
+    const request = { kind: 'history_gamma_markets' }
+    const call = { request, path: '/markets', query, keep: false }
+    const answer = await this.#gamma.send(call, signal)
+    if (!answer.ok || !Array.isArray(answer.value)) {
+      const why = answer.ok ? 'no list' : answer.why
+      throw new PriorbookError('upstream_failed', `venue C did not list its markets: ${why}`)
+    }
+    return answer.value.map(toListed)
+  }
+
+  async #readMarkets(
+    ids: readonly string[],
+    closed: boolean,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
+    const query = {
+      condition_ids: ids,
+      limit: String(GAMMA_PAGE),
+      closed: String(closed),
+      include_tag: 'true',
+    }
+    const request = { kind: 'history_gamma_markets' }
+    const answer = await this.#gamma.send({ request, path: '/markets', query }, signal)
+    const markets = answer.ok && Array.isArray(answer.value) ? answer.value : []
+    return new Set(markets.map((market: unknown) => idOf(toListed(market))))
+  }
+
+  async #readEvent(id: string, signal: AbortSignal): Promise<void> {
+    const request = { kind: 'history_gamma_event', id }
+    const path = `/events/${encodeURIComponent(id)}`
+    const answer = await this.#gamma.send({ request, path }, signal)
+    if (!answer.ok) throw new PriorbookError('invalid_argument', `venue C has no event ${id}`)
+  }
+}
+
+type Span = { readonly from: Micros; readonly to: Micros; readonly closed: boolean }
+
+/** A market of a list; empty texts where it does not say. */
+type Listed = { readonly id: string; readonly slug: string }
+
+function toListed(market: unknown): Listed {
+  const { conditionId: id, slug } = isObject(market) ? market : {}
+  return { id: typeof id === 'string' ? id : '', slug: typeof slug === 'string' ? slug : '' }
+}
+
+function idOf({ id }: Listed): string {
+  return id
+}
+
+// A round that has not begun has no history.
+function isMeant(
+  { id, slug }: Listed,
+  { asset, window, end }: HistoryScope,
+  closed: boolean,
+): boolean {
+  const round = id === '' ? undefined : parseRoundSlug(slug)
+  if (round === undefined || round.asset !== asset) return false
+  if (window !== undefined && round.window !== window) return false
+  return closed || (round.startSeconds ?? 0) * 1e6 < end
+}
+
+function printTime(time: Micros): string {
+  return new Date(time / 1000).toISOString()
+}
