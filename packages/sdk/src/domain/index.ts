@@ -1,5 +1,6 @@
 /** The vocabulary of Priorbook: times, decimals, venues, identities, events, gaps, statuses, checks. */
 export * from './audit.ts'
+export * from './backfill.ts'
 export * from './checks.ts'
 export * from './decimal.ts'
 export * from './errors.ts'

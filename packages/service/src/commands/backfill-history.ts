@@ -81,7 +81,7 @@ export async function runHistory(call: HistoryCall, target: HistoryTarget): Prom
     const { start, end, withOpen: _withOpen, ...selected } = scope
     const range = { from: printMicros(start), to: printMicros(end) }
     await print(call, { ...selected, ...range, ...report }, linesOf(report))
-    return report.quarantined > 0 || report.isStopped ? 1 : 0
+    return report.gaps > 0 || report.quarantined > 0 || report.isStopped ? 1 : 0
   } finally {
     bar.end()
     await store.close()
@@ -93,10 +93,11 @@ function wordsOf({ part, calls }: HistoryProgress): string {
 }
 
 function linesOf(report: HistoryReport): string[] {
-  const { markets, complete, unresolved, calls, quarantined, isStopped } = report
+  const { markets, complete, unresolved, trades, gaps, calls, quarantined, isStopped } = report
   const lines = [
-    `${count(complete)} of ${count(markets)} markets have their result, after ${count(calls)} calls`,
+    `${count(complete)} of ${count(markets)} markets have their result; ${count(trades)} new trades, after ${count(calls)} calls`,
   ]
+  if (gaps > 0) lines.push(`${count(gaps)} spans were not available from the venue`)
   if (unresolved > 0) {
     lines.push(`${count(unresolved)} have no result yet; run the command again later`)
   }

@@ -56,6 +56,11 @@ export class BackfillIntake {
     return this.applier.counts.quarantined
   }
 
+  /** How many trades were stored. */
+  get trades(): number {
+    return this.applier.counts.trades
+  }
+
   note(note: Note): void {
     this.write({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
   }

@@ -7,7 +7,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter } from '../journal/index.ts'
-import type { StoreWriter } from '../store/store.ts'
+import { backfillFacts, type StoreWriter } from '../store/store.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import type {
   BackfillProgress,
@@ -17,7 +17,6 @@ import type {
   RoundCounts,
 } from '../venues/capture/definition.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import type { Note } from '../recorder/notes.ts'
 import { BackfillIntake } from './backfill-intake.ts'

@@ -6,9 +6,8 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { openJournalWriter } from '../journal/index.ts'
-import { backfillFacts } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import type { MarketQuery, StoreWriter } from '../store/store.ts'
+import { backfillFacts, tradesFamily, type MarketQuery, type StoreWriter } from '../store/store.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import type { History, HistoryContext, HistoryScope } from '../venues/capture/history.ts'
 import { BackfillIntake } from './backfill-intake.ts'
@@ -29,7 +28,7 @@ export type HistoryOptions = {
 
 /** What is being requested, and how much of it is done. */
 export type HistoryProgress = {
-  readonly part: 'catalogue'
+  readonly part: 'catalogue' | 'trades'
   readonly done: number
   readonly total: number
   readonly calls: number
@@ -42,6 +41,9 @@ export type HistoryReport = {
   readonly complete: number
   /** Without a result so far: the next run requests them again. */
   readonly unresolved: number
+  /** Fetched in this run, and spans that the venue did not give. */
+  readonly trades: number
+  readonly gaps: number
   readonly calls: number
   readonly quarantined: number
   /** The signal aborted it before the end; another run continues from there. */
@@ -92,6 +94,7 @@ class HistoryRun {
   private readonly history: History
   /** What was listed of the family, in this run or before. */
   private covered: Span | undefined
+  private gaps = 0
 
   constructor(options: HistoryOptions, intake: BackfillIntake, signal: AbortSignal) {
     this.options = options
@@ -103,6 +106,11 @@ class HistoryRun {
   }
 
   async fetch(): Promise<void> {
+    await this.fetchCatalogue()
+    await this.fetchTrades()
+  }
+
+  private async fetchCatalogue(): Promise<void> {
     const { scope } = this.options
     if (scope.event !== undefined) {
       if (!(await this.isWhole())) await this.request(scope)
@@ -129,10 +137,18 @@ class HistoryRun {
       markets++
       if (isComplete(record)) complete++
     }
-    const { calls } = this.history
-    const { quarantined } = this.intake
-    const isStopped = this.signal.aborted
-    return { markets, complete, unresolved: markets - complete, calls, quarantined, isStopped }
+    const { gaps } = this
+    const { quarantined, trades } = this.intake
+    return {
+      markets,
+      complete,
+      unresolved: markets - complete,
+      trades,
+      gaps,
+      calls: this.history.calls,
+      quarantined,
+      isStopped: this.signal.aborted,
+    }
   }
 
   // Requests the catalogue of a span; the span that was listed grows by it.
@@ -165,6 +181,39 @@ class HistoryRun {
     if (late.length > 0) await request()
   }
 
+  // Market by market, each from where the run before stopped.
+  private async fetchTrades(): Promise<void> {
+    const { onProgress } = this.options
+    let total = 0
+    for await (const _record of this.markets()) total++
+    let done = 0
+    for await (const record of this.markets()) {
+      const known = await this.readFetched(record.marketId)
+      if (!isFetched(record, known)) await this.fetchTradesOf(record, known)
+      onProgress?.({ part: 'trades', done: ++done, total, calls: this.history.calls })
+    }
+  }
+
+  private async fetchTradesOf(record: MarketRecord, known: Span | undefined): Promise<void> {
+    const { marketId, openTime, createdTime } = record
+    const family = tradesFamily(marketId)
+    const since = known?.to ?? toMicros(0)
+    for await (const step of this.history.trades(record, since, this.signal)) {
+      const { reached, missing } = step
+      if (missing !== undefined) {
+        this.gaps++
+        this.intake.note({ note: 'history_gap', market: marketId, ...missing })
+      }
+      const from = known?.from ?? Math.min(reached, openTime ?? createdTime ?? reached)
+      this.intake.note({ note: 'backfill', family, from, reached })
+      await this.intake.flush()
+    }
+  }
+
+  private async readFetched(marketId: string): Promise<Span | undefined> {
+    return this.readSpan(tradesFamily(marketId))
+  }
+
   private noteListed(listed: Span): void {
     const span = joined(this.covered, listed)
     if (span === undefined) return
@@ -176,8 +225,12 @@ class HistoryRun {
   }
 
   private async readCovered(): Promise<Span | undefined> {
-    const { store, venue, scope } = this.options
-    const names = backfillFacts(venue, toFamily(scope))
+    return this.readSpan(toFamily(this.options.scope))
+  }
+
+  private async readSpan(family: string): Promise<Span | undefined> {
+    const { store, venue } = this.options
+    const names = backfillFacts(venue, family)
     const [from, to] = [await store.fact(names.from), await store.fact(names.reached)]
     if (from === undefined || to === undefined) return undefined
     return { from: toMicros(from), to: toMicros(to) }
@@ -223,6 +276,12 @@ class HistoryRun {
 
 function isComplete({ resolution }: MarketRecord): boolean {
   return resolution?.state === 'final'
+}
+
+// The trades of a market are complete once it has its result and all of the time before that was requested.
+function isFetched(record: MarketRecord, known: Span | undefined): boolean {
+  const { closeTime = Infinity, resolvedTime = closeTime } = record
+  return known !== undefined && isComplete(record) && known.to >= Math.max(closeTime, resolvedTime)
 }
 
 /** The family of a scope: what was listed of it is remembered under this name. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import {
   PriorbookError,
   REFERENCE_MARKET,
+  toBackfillKey,
   VENUE_IDS,
   type MarketRecord,
   type VenueId,
@@ -181,7 +182,11 @@ async function removeRemoved(
       if ((await store.market(venue, record.marketId)) !== undefined) continue
       markets.delete(where)
       names.add(where)
-      for (const { tokenId } of record.outcomes) names.add(`${venue}:${tokenId}`)
+      names.add(`${venue}:${toBackfillKey(record.marketId)}`)
+      for (const { tokenId = '' } of record.outcomes) {
+        names.add(`${venue}:${tokenId}`)
+        names.add(`${venue}:${toBackfillKey(tokenId)}`)
+      }
     }
   }
   return names
@@ -207,7 +212,8 @@ async function marketsOf(...stores: readonly StoreReader[]): Promise<Map<string,
   return markets
 }
 
-// Books by instrument, samples by the tokens of markets, each venue's clock and its reference prices.
+// Books by instrument, samples by the tokens of markets, past trades and their gaps by both, each venue's
+// clock and its reference prices.
 async function streamsOf(
   store: StoreReader,
   other: StoreReader,
@@ -220,8 +226,13 @@ async function streamsOf(
   for (const side of [store, other]) {
     for (const { instrument } of await side.instruments()) add(instrument.venue, instrument.key)
   }
-  for (const { venue, outcomes } of markets.values()) {
-    for (const { tokenId } of outcomes) if (tokenId !== undefined) add(venue, tokenId)
+  for (const { venue, marketId, outcomes } of markets.values()) {
+    add(venue, toBackfillKey(marketId))
+    for (const { tokenId } of outcomes) {
+      if (tokenId === undefined) continue
+      add(venue, tokenId)
+      add(venue, toBackfillKey(tokenId))
+    }
   }
   for (const venue of VENUE_IDS) {
     add(venue, 'clock')

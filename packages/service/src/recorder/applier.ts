@@ -1,4 +1,5 @@
 import {
+  isBackfillKey,
   isLastStatus,
   POW10,
   PriorbookError,
@@ -20,7 +21,13 @@ import {
 import { MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import { ABSENT } from '@priorbook/sdk/tape'
 import { noParity, type ParityCounts } from '../store/parity-checks.ts'
-import { captureFact, type AppendBatch, type StoreReader } from '../store/store.ts'
+import {
+  backfillFacts,
+  captureFact,
+  newestPastTrade,
+  type AppendBatch,
+  type StoreReader,
+} from '../store/store.ts'
 import {
   isReferenceSlot,
   type CapturedBook,
@@ -32,7 +39,6 @@ import {
 import { definitionOf } from '../venues/registry.ts'
 import { CallCounter } from './asked-calls.ts'
 import {
-  backfillFacts,
   checkNumbers,
   checkSample,
   epochFact,
@@ -49,6 +55,7 @@ import { parseMessageJson } from '../lib/message-json.ts'
 import { asHistory } from './history-record.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
 import { countParity } from './parity-counts.ts'
+import { pastGap } from './past-trades.ts'
 import { PriceChecks } from './price-checks.ts'
 import { isEnded, Readiness } from './readiness.ts'
 import { isReferenceKey, ReferenceTracks, type ReferenceChoice } from './reference-tracks.ts'
@@ -252,6 +259,7 @@ export class Applier {
    * then stays until they are stored too, and so does everything while the store is asked for a record.
    */
   forgetEnded(): void {
+    if (this.waiting === 0 && this.rows.trades.length === 0) this.state.past.forget()
     if (this.waiting > 0 || !this.state.hasEnded) return
     const pending = new Set<string>()
     const { observations, trades, samples, revisions, gaps } = this.rows
@@ -437,6 +445,9 @@ export class Applier {
         return this.applyStart(record)
       case 'took_over':
         return this.applyTakeover(note, record)
+      case 'history_gap':
+        this.rows.gaps.push(pastGap(this.venue, note, record.number))
+        return undefined
       case 'backfill': {
         const names = backfillFacts(this.venue, note.family)
         facts[names.reached] = note.reached
@@ -836,11 +847,23 @@ export class Applier {
       this.rows.quarantine.push(toQuarantined(this.venue, record, instrument.key, code, detail))
       return
     }
-    const channel = this.channelFor(event, record)
-    const track = this.state.tracks.get(instrument.key)!
-    const trade = track.applyTrade(channel === ABSENT ? event : { ...event, channel })
+    const trade = isBackfillKey(instrument.key)
+      ? this.applyPastTrade(event)
+      : this.applyObservedTrade(event, this.channelFor(event, record))
     if (trade === undefined) this.counts.duplicates++
     else this.rows.trades.push(trade)
+  }
+
+  private applyObservedTrade(event: Trade, channel: number): Trade | undefined {
+    const track = this.state.tracks.get(event.instrument.key)!
+    return track.applyTrade(channel === ABSENT ? event : { ...event, channel })
+  }
+
+  private applyPastTrade(event: Trade): Trade | undefined {
+    const { past } = this.state
+    if (!past.take(event)) return undefined
+    this.rows.facts[newestPastTrade(this.venue)] = past.newest
+    return event
   }
 
   private applyMarket(event: MarketRevision): void {

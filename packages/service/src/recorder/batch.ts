@@ -65,15 +65,6 @@ export function checkSample(sample: Sample): void {
   }
 }
 
-/** The names of the facts that say how far a backfill of a family has come. */
-export function backfillFacts(
-  venue: VenueId,
-  family: string,
-): { readonly from: string; readonly reached: string; readonly topic: string } {
-  const name = `backfill:${venue}:${family}`
-  return { from: `${name}:from`, reached: `${name}:reached`, topic: `${name}:topic` }
-}
-
 /** The name of the fact that says which connection a socket is: the journal record that noted it. */
 export function epochFact(venue: VenueId, slot: number): string {
   return `epoch:${venue}:${slot}`

@@ -45,6 +45,16 @@ export type Note =
       readonly topic_id?: number
       readonly from?: number
     }
+  | HistoryGap
+
+/** What a venue's history does not give: [start, end) of a market, in microseconds of the venue's clock. */
+export type HistoryGap = {
+  readonly note: 'history_gap'
+  readonly market: string
+  readonly start: number
+  readonly end: number
+  readonly why: string
+}
 
 /**
  * A book that goes on after a takeover: the last message that led to the book of the tape, the socket and the
@@ -118,6 +128,7 @@ const NOTES = {
     topic_id: v.optional(count),
     from: v.optional(count),
   }),
+  history_gap: v.looseObject({ market: v.string(), start: count, end: count, why: v.string() }),
 } satisfies Record<Note['note'], v.GenericSchema>
 
 /** The bytes of a note. */

@@ -1,5 +1,6 @@
 import {
   FLAGS,
+  isBackfillKey,
   type Gap,
   type GapReason,
   type Instrument,
@@ -18,6 +19,7 @@ import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { passedFacts } from './batch.ts'
 import { MarketMemory } from './market-memory.ts'
 import { PassedChanges } from './passed-changes.ts'
+import { PastTrades } from './past-trades.ts'
 import { bookAfter, toMark } from './stored-book.ts'
 import { Track, TRADE_IDS_KEPT, type Mark, type TrackStart } from './track.ts'
 
@@ -56,6 +58,8 @@ export class Readiness {
   readonly tracks = new Map<string, Track>()
   readonly markets: MarketMemory
   readonly passed = new PassedChanges()
+  /** The trades that come from the venue's history. */
+  readonly past = new PastTrades()
   /** When a recorder first ran for this venue; undefined if it was only imported. */
   captureStarted: Micros | undefined
   private readonly options: ReadinessOptions
@@ -88,12 +92,16 @@ export class Readiness {
         )
       case 'sample':
         return this.sampleEnds.has(sampleName(event))
+      case 'trade':
+        if (isBackfillKey(event.instrument.key)) return this.past.isReady(event.instrument.key)
+        return this.isTracked(event.instrument)
       default:
-        return (
-          this.tracks.has(event.instrument.key) &&
-          this.markets.briefOf(event.instrument.market) !== undefined
-        )
+        return this.isTracked(event.instrument)
     }
+  }
+
+  private isTracked({ key, market }: Instrument): boolean {
+    return this.tracks.has(key) && this.markets.briefOf(market) !== undefined
   }
 
   /** Loads what the events name. */
@@ -112,11 +120,22 @@ export class Readiness {
         case 'sample':
           this.sampleEnds.set(sampleName(event), await readSampleEnd(this.options.store, event))
           break
+        case 'trade':
+          if (isBackfillKey(event.instrument.key)) {
+            await this.past.load(this.options.store, event.instrument)
+            break
+          }
+          await this.loadTracked(event.instrument, message)
+          break
         default:
-          await this.loadMarket(event.instrument.market, message)
-          if (!this.tracks.has(event.instrument.key)) await this.loadTrack(event.instrument)
+          await this.loadTracked(event.instrument, message)
       }
     }
+  }
+
+  private async loadTracked(instrument: Instrument, message: NamingMessage): Promise<void> {
+    await this.loadMarket(instrument.market, message)
+    if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument)
   }
 
   /** Loads all instruments that miss nothing: a loss must find them, also after a restart. */

@@ -44,6 +44,25 @@ export function feedFacts(venue: VenueId): {
   return { started: `${name}:started`, received: `${name}:received`, source: `${name}:source` }
 }
 
+/** The names of the facts that say how far a backfill of a family has come. */
+export function backfillFacts(
+  venue: VenueId,
+  family: string,
+): { readonly from: string; readonly reached: string; readonly topic: string } {
+  const name = `backfill:${venue}:${family}`
+  return { from: `${name}:from`, reached: `${name}:reached`, topic: `${name}:topic` }
+}
+
+/** The family of the past trades of a market. */
+export function tradesFamily(marketId: string): string {
+  return `trades:${marketId}`
+}
+
+/** The name of the fact that says when the newest trade from a venue's history happened. */
+export function newestPastTrade(venue: VenueId): string {
+  return `backfill:${venue}:newest_trade`
+}
+
 /** The names of the facts that say how many markets of a venue retention removed, and which. */
 export const REMOVED_MARKETS = {
   count: (venue: VenueId): string => `markets_removed:${venue}`,

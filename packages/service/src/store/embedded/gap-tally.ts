@@ -1,5 +1,6 @@
 import {
   DAY_MICROS,
+  isBackfillKey,
   parseReferenceKey,
   type Gap,
   type GapReason,
@@ -46,8 +47,8 @@ export function tallyGap(
   after: Gap | undefined,
 ): void {
   const gap = (after ?? before)!
-  // The sums are of books; no book is missing while a feed of reference prices is.
-  if (parseReferenceKey(gap.key) !== undefined) return
+  // The sums are of books; no book is missing while a feed of reference prices or past trades are.
+  if (parseReferenceKey(gap.key) !== undefined || isBackfillKey(gap.key)) return
   const market = marketOf(database, gap)
   if (!EXPECTED.has(gap.reason)) {
     const { asset } = market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market)

@@ -1,4 +1,4 @@
-import { isLastStatus, type VenueId } from '@priorbook/sdk/domain'
+import { isLastStatus, toBackfillKey, type VenueId } from '@priorbook/sdk/domain'
 import { REMOVED_MARKETS } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { readMarket, readRecord } from './catalog.ts'
@@ -92,7 +92,12 @@ function findGone(view: View, row: Row, before: number, clean: number): Gone | u
     if (!isGone) return undefined
     const outcomes = readMarket(database, venue, market)?.record.outcomes ?? []
     const tokens = outcomes.flatMap(({ tokenId }) => tokenId ?? [])
-    const keys = new Set([market, ...tokens, ...streams.map(({ key }) => key)])
+    const keys = new Set([
+      market,
+      toBackfillKey(market),
+      ...tokens,
+      ...streams.map(({ key }) => key),
+    ])
     return { id, venue, market, streams, keys }
   } catch (error) {
     // A damaged stream stays: `verify` names it.

@@ -1,4 +1,4 @@
-import type { Micros, VenueId } from '@priorbook/sdk/domain'
+import { isBackfillKey, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import type { RetentionReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { removePlace, type ChunkPlace } from './directory.ts'
@@ -145,12 +145,11 @@ function oldPlaces(view: View, stream: Stream, before: number): ChunkPlace[] {
 }
 
 // True where no row will build on what is stored: of an ended market, of a replaced generation, or of
-// samples, which stand alone.
+// samples and of rows from a venue's history, which stand alone.
 function isOver(view: View, stream: Stream): boolean {
   if (view.tailOf(stream) !== undefined) return false
-  return (
-    stream.knownTo !== null || stream.kind === 'sample' || hasMarketClosed(view.database, stream)
-  )
+  const standsAlone = stream.kind === 'sample' || isBackfillKey(stream.key)
+  return stream.knownTo !== null || standsAlone || hasMarketClosed(view.database, stream)
 }
 
 // One retention gap covers books, trades and samples of a key, so trades and samples are kept as long as

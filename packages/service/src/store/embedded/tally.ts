@@ -1,6 +1,8 @@
 import {
   DAY_MICROS,
+  isBackfillKey,
   startOfDay,
+  toBackfillKey,
   ORIGINS,
   VENUES,
   type GapReason,
@@ -150,11 +152,23 @@ type GapSums = Map<number, GapSum>
 
 const MAX_GAP_DAYS = 400
 
+/** The metric of extents of trades that come from a venue's history, which are apart from others. */
+export const BACKFILL_EXTENT = 'backfill'
+
+function extentMetric({ key, metric }: { readonly key: string; readonly metric: string }): string {
+  return metric === '' && isBackfillKey(key) ? BACKFILL_EXTENT : metric
+}
+
+// The same in SQL.
+const EXTENT_METRIC = `CASE WHEN s.metric = '' AND s.key LIKE '${toBackfillKey('')}%'
+  THEN '${BACKFILL_EXTENT}' ELSE s.metric END`
+
 /** Counts a stream from its first row on, or no longer (−1); the caller is in a write transaction. */
 export function addStream(
   database: Database,
   stream: {
     readonly venue: VenueId
+    readonly key: string
     readonly kind: ChunkKind
     readonly metric: string
     readonly maker: { readonly origin: Origin }
@@ -163,7 +177,8 @@ export function addStream(
   firstReceived: number,
   count: 1 | -1 = 1,
 ): void {
-  const { venue, kind, metric, maker } = stream
+  const { venue, kind, maker } = stream
+  const metric = extentMetric(stream)
   const key = [venue, CHUNK_KINDS.indexOf(kind), metric, asset, span, ORIGINS.indexOf(maker.origin)]
   const before = find(database, EXTENTS, key)
   const first = Math.min((before?.['first'] as number | undefined) ?? Infinity, firstReceived)
@@ -177,7 +192,8 @@ export function dropStream(
   stream: Parameters<typeof addStream>[1],
   { asset, span }: Facets,
 ): void {
-  const { venue, kind, metric, maker } = stream
+  const { venue, kind, maker } = stream
+  const metric = extentMetric(stream)
   const key = [venue, CHUNK_KINDS.indexOf(kind), metric, asset, span, ORIGINS.indexOf(maker.origin)]
   const before = find(database, EXTENTS, key)
   if (before === undefined) return
@@ -197,7 +213,7 @@ export function collectFirstRows(
   found: FirstRows = new Map(),
 ): FirstRows {
   const rows = database.all(
-    `SELECT s.venue AS venue, s.market AS market, s.kind AS kind, s.metric AS metric,
+    `SELECT s.venue AS venue, s.market AS market, s.kind AS kind, ${EXTENT_METRIC} AS metric,
        s.origin AS origin, m.asset AS asset, m.span AS span, m.series AS series,
        coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
          CASE WHEN s.removed = 0 THEN s.known_from END) AS first
@@ -236,7 +252,7 @@ export function saveFirstRows(database: Database, found: FirstRows): void {
 /** Finds the first row of each kind again, after rows were removed. */
 export function recountExtents(database: Database): void {
   const rows = database.all(
-    `SELECT s.venue AS venue, s.kind AS kind, s.metric AS metric, s.origin AS origin,
+    `SELECT s.venue AS venue, s.kind AS kind, ${EXTENT_METRIC} AS metric, s.origin AS origin,
        upper(coalesce(m.asset, '')) AS asset, coalesce(m.span, '') AS span, count(*) AS streams,
        min(coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
          CASE WHEN s.removed = 0 THEN s.known_from END)) AS first

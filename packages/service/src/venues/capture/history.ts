@@ -32,6 +32,18 @@ export type HistoryContext = {
 /** All markets of the scope that ended before this time have been requested. */
 export type CatalogueStep = { readonly reached: Micros }
 
+/**
+ * The trades of a market up to `reached` are requested, by the venue's clock. `missing` is a span before it
+ * that the venue does not give.
+ */
+export type TradesStep = {
+  readonly reached: Micros
+  readonly missing?: { readonly start: Micros; readonly end: Micros; readonly why: string }
+}
+
+/** Trades of the last moments are left out: the venue may list them late. */
+export const SETTLE_MICROS = 30_000_000
+
 /** A venue's history from before capture. Every answer goes through the sink. */
 export interface History {
   /** Calls so far. */
@@ -40,6 +52,15 @@ export interface History {
   catalogue(scope: HistoryScope, signal: AbortSignal): AsyncGenerator<CatalogueStep, void, void>
   /** Requests markets again that had no result. */
   refresh(records: readonly MarketRecord[], signal: AbortSignal): Promise<void>
+  /**
+   * Requests the trades of a market from a whole second on, oldest first. Requests of kind `history_trades` say
+   * which span ([since, until), in microseconds) their answer shows completely; nothing else of it counts.
+   */
+  trades(
+    record: MarketRecord,
+    since: Micros,
+    signal: AbortSignal,
+  ): AsyncGenerator<TradesStep, void, void>
 }
 
 /** How the history of a venue is fetched. */

@@ -2,7 +2,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog, CaptureSink } from './contract.ts'
-import { createQuota, type QuotaOptions } from './quota.ts'
+import { createQuota, type Quota, type QuotaOptions } from './quota.ts'
 import { createRest, type Rest, type RestAnswer, type RestCall } from './rest.ts'
 
 /** What a patient client needs. */
@@ -10,8 +10,8 @@ export type PatientRestOptions = {
   /** The name of the venue in messages. */
   readonly label: string
   readonly base: string
-  /** The venue's limit; calls are spread evenly over it. */
-  readonly quota: QuotaOptions
+  /** The even pace of the calls, which clients of the same limit share. */
+  readonly pace: Quota
   readonly sink: CaptureSink
   readonly log: CaptureLog
   readonly clock?: Clock
@@ -28,9 +28,15 @@ const TIMEOUT_MS = 30_000
 const PACE_SLACK = 0.05
 
 /**
- * Calls a venue until there is an answer, at an even pace: a process that was killed and started again does
- * not know what the one before it spent, and together they must not exceed the quota.
+ * Spreads calls evenly over a quota: a process that was killed and started again does not know what the one
+ * before it spent, and together they must not exceed it.
  */
+export function createPace({ limit, windowMs }: QuotaOptions, clock?: Clock): Quota {
+  const paceMs = windowMs / limit
+  return createQuota({ limit: 1, windowMs: paceMs, slackMs: paceMs * PACE_SLACK }, clock)
+}
+
+/** Calls a venue until there is an answer. */
 export class PatientRest {
   readonly #options: PatientRestOptions
   readonly #clock: Clock
@@ -38,18 +44,10 @@ export class PatientRest {
   #calls = 0
 
   constructor(options: PatientRestOptions) {
-    const { base, sink, log, clock = SYSTEM_CLOCK } = options
-    const paceMs = options.quota.windowMs / options.quota.limit
-    const pace = { limit: 1, windowMs: paceMs, slackMs: paceMs * PACE_SLACK }
+    const { base, pace: quota, sink, log, clock = SYSTEM_CLOCK } = options
     this.#options = options
     this.#clock = clock
-    this.#rest = createRest({
-      base,
-      quota: createQuota(pace, clock),
-      sink,
-      log,
-      timeoutMs: TIMEOUT_MS,
-    })
+    this.#rest = createRest({ base, quota, sink, log, timeoutMs: TIMEOUT_MS })
   }
 
   /** Calls so far. */

@@ -1,12 +1,20 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import type { CaptureRequest } from '../capture/contract.ts'
 import { isNoTime, isObject, readTime } from '../capture/fields.ts'
-import type { CatalogueStep, History, HistoryContext, HistoryScope } from '../capture/history.ts'
-import { PatientRest } from '../capture/patient-rest.ts'
+import type {
+  CatalogueStep,
+  History,
+  HistoryContext,
+  HistoryScope,
+  TradesStep,
+} from '../capture/history.ts'
+import { HeldAnswers } from '../capture/held-answers.ts'
+import { createPace, PatientRest } from '../capture/patient-rest.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import type { RestCall } from '../capture/rest.ts'
 import { readSeries, toRequestSeries, type OneSeries } from './catalog.ts'
 import { readCursorPages } from './pages.ts'
+import { PastTrades } from './past-trades.ts'
 
 /** Where the history of venue B comes from. */
 export type VenueBHistoryOptions = { readonly restBase: string; readonly quota: QuotaOptions }
@@ -15,6 +23,7 @@ export type VenueBHistoryOptions = { readonly restBase: string; readonly quota: 
 const SPAN = 7 * 86_400_000_000
 /** Max pages of a span or of the archive, with 1,000 markets each. */
 const MAX_PAGES = 10_000
+const CUTOFF_AGE_MS = 600_000
 /** Max tickers per request. */
 const BATCH = 50
 
@@ -23,14 +32,41 @@ export class VenueBHistory implements History {
   readonly #rest: PatientRest
   readonly #context: HistoryContext
   readonly #series = new Map<string, OneSeries>()
+  readonly #tradesRest: PatientRest
+  readonly #trades: PastTrades
+  #cutoffs: Cutoffs | undefined
 
   constructor({ restBase: base, quota }: VenueBHistoryOptions, context: HistoryContext) {
+    const { sink, clock } = context
+    const pace = createPace(quota, clock)
+    const held = new HeldAnswers(sink)
     this.#context = context
-    this.#rest = new PatientRest({ label: 'venue B', base, quota, ...context })
+    this.#rest = new PatientRest({ ...context, label: 'venue B', base, pace })
+    this.#tradesRest = new PatientRest({
+      ...context,
+      label: 'venue B',
+      base,
+      pace,
+      sink: held.sink,
+    })
+    this.#trades = new PastTrades({
+      rest: this.#tradesRest,
+      held,
+      now: () => sink.now(),
+      cutoff: async (maxAgeMs, signal) => (await this.#cutoff(maxAgeMs, signal)).trades,
+    })
   }
 
   get calls(): number {
-    return this.#rest.calls
+    return this.#rest.calls + this.#tradesRest.calls
+  }
+
+  trades(
+    record: MarketRecord,
+    since: Micros,
+    signal: AbortSignal,
+  ): AsyncGenerator<TradesStep, void, void> {
+    return this.#trades.walk(record, since, signal)
   }
 
   async *catalogue(
@@ -44,8 +80,8 @@ export class VenueBHistory implements History {
     }
     if (series === undefined) return
     await this.#readSeries(series, signal)
-    const cutoff = await this.#cutoff(signal)
-    if (start < cutoff) await this.#listArchive(series, scope, signal)
+    const cutoff = await this.#cutoff(CUTOFF_AGE_MS, signal)
+    if (start < cutoff.markets) await this.#listArchive(series, scope, signal)
     for (let from = start; from < end;) {
       const to = toMicros(Math.min(from + SPAN, end))
       const ended = {
@@ -175,15 +211,24 @@ export class VenueBHistory implements History {
     return { ...request, facts: { [request.series]: toRequestSeries(facts) } }
   }
 
-  // When the oldest markets of the lists settled.
-  async #cutoff(signal: AbortSignal): Promise<Micros> {
-    const request = { kind: 'cutoff' }
-    const call = { request, path: '/historical/cutoff', keep: false }
+  // What is older is in the archive alone.
+  async #cutoff(maxAgeMs: number, signal: AbortSignal): Promise<Cutoffs> {
+    const now = this.#context.sink.now()
+    const known = this.#cutoffs
+    if (known !== undefined && now - known.asked <= maxAgeMs * 1000) return known
+    const call = { request: { kind: 'cutoff' }, path: '/historical/cutoff', keep: false }
     const answer = await this.#rest.send(call, signal)
-    const said = answer.ok && isObject(answer.value) ? answer.value['market_settled_ts'] : undefined
-    return isNoTime(said) ? toMicros(0) : readTime(said, 'market_settled_ts')
+    const said = answer.ok && isObject(answer.value) ? answer.value : {}
+    const read = (name: string): Micros =>
+      isNoTime(said[name]) ? toMicros(0) : readTime(said[name], name)
+    const [markets, trades] = [read('market_settled_ts'), read('trades_created_ts')]
+    this.#cutoffs = { asked: now, markets, trades }
+    return this.#cutoffs
   }
 }
+
+/** Before which times markets settled and trades happened that are in the archive. */
+type Cutoffs = { readonly asked: Micros; readonly markets: Micros; readonly trades: Micros }
 
 /** A market of a list, as far as is needed to know whether it is meant; `close` is absent if unreadable. */
 type Listed = { readonly ticker: string; readonly event: string; readonly close?: Micros }

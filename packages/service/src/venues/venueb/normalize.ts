@@ -24,6 +24,7 @@ import {
   wrong,
   type NativeObject,
 } from '../capture/fields.ts'
+import { asPastTrades } from '../capture/past-trades.ts'
 import { heedSelection } from '../capture/selection/told.ts'
 import { contextOf, normalizeCatalogAnswer } from './catalog.ts'
 import { readInstrument } from './fields.ts'
@@ -125,6 +126,10 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
       return normalizeOrderbooks(value, at, depthOf(request))
     case 'trades':
       return normalizeTradesAnswer(value, at)
+    case 'history_trades': {
+      const { events, problems } = normalizeTradesAnswer(value, at)
+      return asPastTrades(request, request['ticker'], events, problems)
+    }
     default:
       throw new PriorbookError('unknown_event', `venue B has no request ${show(request.kind)}`)
   }
@@ -241,7 +246,10 @@ function normalizeOrderbooks(value: unknown, at: Arrival, depth: number): Normal
 
 // Oldest first, though the venue sends the newest first. REST trades have no seq: their `trade_id` is
 // what identifies those that the socket also sent.
-function normalizeTradesAnswer(answer: unknown, at: Arrival): Normalized {
+function normalizeTradesAnswer(
+  answer: unknown,
+  at: Arrival,
+): { readonly events: readonly Trade[]; readonly problems: readonly MessageProblem[] } {
   const list = readArray(readObject(answer, 'the trades answer')['trades'], 'trades')
   const { events, problems } = normalizeEach(list, 'trades', (value, where) => {
     const trade = readObject(value, where)

@@ -1,15 +1,24 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { isObject } from '../capture/fields.ts'
-import type { CatalogueStep, History, HistoryContext, HistoryScope } from '../capture/history.ts'
-import { PatientRest } from '../capture/patient-rest.ts'
+import type {
+  CatalogueStep,
+  History,
+  HistoryContext,
+  HistoryScope,
+  TradesStep,
+} from '../capture/history.ts'
+import { HeldAnswers } from '../capture/held-answers.ts'
+import { createPace, PatientRest } from '../capture/patient-rest.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { parseRoundSlug } from './fields.ts'
 import { GAMMA_PAGE, MAX_OFFSET } from './pages.ts'
+import { PastTrades } from './past-trades.ts'
 
 /** Where the history of venue C comes from. */
 export type VenueCHistoryOptions = {
   readonly gammaBase: string
-  readonly quotas: { readonly gamma: QuotaOptions }
+  readonly dataBase: string
+  readonly quotas: { readonly gamma: QuotaOptions; readonly data: QuotaOptions }
 }
 
 /** Markets are listed by the time of their end, in spans of at most this length. */
@@ -20,16 +29,39 @@ const AHEAD = 2 * 86_400_000_000
 /** Requests the history of venue C: rounds found in its list, and events by their ids. */
 export class VenueCHistory implements History {
   readonly #gamma: PatientRest
+  readonly #data: PatientRest
+  readonly #trades: PastTrades
   readonly #context: HistoryContext
 
-  constructor({ gammaBase, quotas }: VenueCHistoryOptions, context: HistoryContext) {
+  constructor({ gammaBase, dataBase, quotas }: VenueCHistoryOptions, context: HistoryContext) {
+    const { sink, clock } = context
+    const held = new HeldAnswers(sink)
+    const shared = { ...context, label: 'venue C' }
     this.#context = context
-    const shared = { label: 'venue C', ...context }
-    this.#gamma = new PatientRest({ ...shared, base: gammaBase, quota: quotas.gamma })
+    this.#gamma = new PatientRest({
+      ...shared,
+      base: gammaBase,
+      pace: createPace(quotas.gamma, clock),
+    })
+    this.#data = new PatientRest({
+      ...shared,
+      base: dataBase,
+      pace: createPace(quotas.data, clock),
+      sink: held.sink,
+    })
+    this.#trades = new PastTrades({ rest: this.#data, held, now: () => sink.now() })
   }
 
   get calls(): number {
-    return this.#gamma.calls
+    return this.#gamma.calls + this.#data.calls
+  }
+
+  trades(
+    record: MarketRecord,
+    since: Micros,
+    signal: AbortSignal,
+  ): AsyncGenerator<TradesStep, void, void> {
+    return this.#trades.walk(record, since, signal)
   }
 
   async *catalogue(

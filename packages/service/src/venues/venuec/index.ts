@@ -14,6 +14,11 @@ const SETTINGS = {
   enabled: setting(flag(), true, 'Whether venue C is recorded.'),
   gamma: setting(text(), 'https://gamma-api.polymarket.com', 'The base of its catalogue.'),
   clob: setting(text(), 'https://clob.polymarket.com', 'The base of its book interface.'),
+  data: setting(
+    text(),
+    'https://data-api.polymarket.com',
+    'The base of its interface of past trades, for backfill.',
+  ),
   ws: setting(
     text(),
     'wss://ws-subscriptions-clob.polymarket.com/ws/market',
@@ -50,8 +55,9 @@ const SETTINGS = {
   ),
 } as const
 
-// Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500.
+// Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500, data /trades 200.
 const GAMMA_QUOTA = { limit: 300, windowMs: 10_000 }
+const DATA_QUOTA = { limit: 200, windowMs: 10_000 }
 const CLOB_QUOTA = { limit: 1500, windowMs: 10_000 }
 /** Max tokens per socket. Above 500 the venue sends no first books. */
 const TOKENS_PER_SOCKET = 200
@@ -74,8 +80,10 @@ export const VENUE_C_DEFINITION = defineVenue({
   history: {
     selectors: [['asset', 'window'], ['event']],
     baseOf: ({ gamma }) => gamma,
-    open: ({ gamma: gammaBase }, context) =>
-      new VenueCHistory({ gammaBase, quotas: { gamma: GAMMA_QUOTA } }, context),
+    open: ({ gamma: gammaBase, data: dataBase }, context) => {
+      const quotas = { gamma: GAMMA_QUOTA, data: DATA_QUOTA }
+      return new VenueCHistory({ gammaBase, dataBase, quotas }, context)
+    },
   },
   createConnector({ config, emulated, speed }, context) {
     const { gamma, clob, ws } = { ...config, ...emulated }

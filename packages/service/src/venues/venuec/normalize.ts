@@ -1,14 +1,11 @@
 import {
-  printScaled,
   PriorbookError,
-  VENUES,
   type BookChange,
   type BookReset,
   type BookSnapshot,
   type Instrument,
   type Micros,
   type TapeEvent,
-  type Trade,
 } from '@priorbook/sdk/domain'
 import type {
   Arrival,
@@ -20,7 +17,9 @@ import type {
 import { readArray, readObject, show, wrong, type NativeObject } from '../capture/fields.ts'
 import { announcedMarket } from './gamma.ts'
 import { normalizeClobMarkets, normalizeGammaEvents, normalizeGammaMarkets } from './catalog.ts'
+import { asPastTrades } from '../capture/past-trades.ts'
 import { heedSelection } from '../capture/selection/told.ts'
+import { normalizeDataTrades } from './data-trades.ts'
 import { readInstrument, readMillis } from './fields.ts'
 import {
   foldChanges,
@@ -29,9 +28,9 @@ import {
   spoiledBooks,
   type NativeLadders,
   type NativeMessage,
-  type NativeTrade,
   type SidedLevel,
 } from './native.ts'
+import { toTrade } from './to-trade.ts'
 import { isReferenceMessage, normalizeReference, referenceOf } from './reference.ts'
 
 /**
@@ -67,6 +66,10 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
     case 'clob_markets':
     case 'clob_market':
       return normalizeClobMarkets(value, at)
+    case 'history_trades': {
+      const { trades, problems } = normalizeDataTrades(request, value, at)
+      return asPastTrades(request, request['condition_id'], trades, problems)
+    }
     case 'clob_book':
       return { events: [normalizeBookAnswer(request, value, at)], problems: [] }
     case 'clob_books':
@@ -255,35 +258,6 @@ function emptyBook(instrument: Instrument): MergedBook {
     reset: undefined,
     later: [],
   }
-}
-
-const { priceDecimals, sizeDecimals } = VENUES.venuec
-
-// Trades have no id. One transaction can contain several, and old trades name none, so that all fields
-// together are the id; it is the same for a trade that is delivered twice.
-function toTrade(message: NativeTrade, at: Arrival): Trade {
-  const { instrument, price, size, side, transaction, said, time } = message
-  const words = [
-    ...(transaction === undefined ? [] : [transaction]),
-    instrument.key,
-    printScaled(price, priceDecimals),
-    printScaled(size, sizeDecimals),
-    ...(side === undefined ? [] : [side]),
-    ...(time === undefined ? [] : [String(time / 1000)]),
-  ]
-  const trade: { -readonly [Key in keyof Trade]: Trade[Key] } = {
-    kind: 'trade',
-    instrument,
-    tradeId: words.join('-'),
-    price,
-    size,
-    received: at.received,
-    journal: at.journal,
-  }
-  if (time !== undefined) trade.source = time
-  if (side !== undefined) trade.taker = side === 'BUY' ? 'buy' : 'sell'
-  if (said !== undefined) trade.native = said
-  return trade
 }
 
 /**
