@@ -131,7 +131,13 @@ export function toLiveEnvironment(addresses: Addresses, home: string): Record<st
   )
   put(
     'VENUEC',
-    venuec && { GAMMA: venuec.gamma, CLOB: venuec.clob, WS: venuec.ws, RTDS: venuec.rtds },
+    venuec && {
+      GAMMA: venuec.gamma,
+      CLOB: venuec.clob,
+      DATA: venuec.data,
+      WS: venuec.ws,
+      RTDS: venuec.rtds,
+    },
   )
   return env
 }

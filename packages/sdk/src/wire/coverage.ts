@@ -74,6 +74,11 @@ export const DATASET_COVERAGE_SCHEMA = named(
       'Received time of the first row that this installation holds.',
     ),
     first_day: DAY_OR_NULL,
+    backfilled_first_time: described(
+      TIME_OR_NULL,
+      'The venue’s time of the first row from its history, which is served apart; null where there is none.',
+    ),
+    backfilled_last_time: described(TIME_OR_NULL, 'The venue’s time of the last such row.'),
   }),
 )
 
@@ -98,6 +103,20 @@ const DAY_COVERAGE_SCHEMA = named(
 /** One UTC day of one instrument. */
 export type DayCoverageJson = TypeOf<typeof DAY_COVERAGE_SCHEMA>
 
+const PAST_TRADES_SCHEMA = named(
+  'PastTradesCoverage',
+  objectOf({
+    fetched_from: described(TIME_OR_NULL, 'The venue’s time from which trades were requested.'),
+    fetched_until: described(TIME_OR_NULL, 'The venue’s time up to which trades were requested.'),
+    first_time: described(TIME_OR_NULL, 'The venue’s time of the first trade.'),
+    last_time: described(TIME_OR_NULL, 'The venue’s time of the last trade.'),
+    gaps: described(listOf(GAP_SCHEMA), 'Spans that the venue did not give.'),
+  }),
+)
+
+/** What was fetched of the trades of an instrument from the venue's history. */
+export type PastTradesCoverageJson = TypeOf<typeof PAST_TRADES_SCHEMA>
+
 /** The schema of an instrument's coverage. */
 export const INSTRUMENT_COVERAGE_SCHEMA = named(
   'InstrumentCoverage',
@@ -116,6 +135,10 @@ export const INSTRUMENT_COVERAGE_SCHEMA = named(
     mean_spacing_ms: DECIMAL_OR_NULL,
     days: listOf(DAY_COVERAGE_SCHEMA),
     gaps: listOf(GAP_SCHEMA),
+    backfilled_trades: described(
+      orNull(PAST_TRADES_SCHEMA),
+      'The trades of the venue’s history, which are served apart; null where they were not fetched.',
+    ),
   }),
 )
 

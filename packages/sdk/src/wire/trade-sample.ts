@@ -1,5 +1,6 @@
 import {
   flagNames,
+  isBackfillKey,
   printScaled,
   readTradeNative,
   TRADE_NATIVE_FIELDS,
@@ -116,6 +117,7 @@ export function toTradeJson(
   const taker = TAKERS[columns.taker[row]!] ?? null
   const price = printScaled(columns.price[row]!, priceDecimals)
   const size = printScaled(columns.size[row]!, sizeDecimals)
+  const [source, received] = timesOf(columns, row, key)
   return {
     id: `${venue}:${key}/trade:${ordinal}`,
     venue,
@@ -129,8 +131,8 @@ export function toTradeJson(
     price: decimalJson(price, style)!,
     size: decimalJson(size, style)!,
     taker_side: taker,
-    source_time: timeJson(present(columns.source[row]!), style),
-    received_time: timeJson(columns.received[row], style)!,
+    source_time: timeJson(source, style),
+    received_time: timeJson(received, style)!,
     sequence: ordinal,
     flags: flagNames(columns.flags[row]!),
     native: {
@@ -139,6 +141,16 @@ export function toTradeJson(
       seq: present(columns.venueSeq[row]!) ?? null,
     },
   }
+}
+
+/** The venue's time of a trade, and when it was received: in rows of a venue's history they change places. */
+export function timesOf(
+  { received, source }: Pick<TradeColumns, 'received' | 'source'>,
+  row: number,
+  key: string,
+): readonly [number | undefined, number] {
+  if (isBackfillKey(key)) return [received[row]!, source[row]!]
+  return [present(source[row]!), received[row]!]
 }
 
 type SaidJson = Omit<TradeJson['native'], 'sid' | 'seq'>

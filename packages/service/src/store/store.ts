@@ -406,6 +406,9 @@ export type DayTotals = {
   }[]
 }
 
+/** The metric of extents of trades that come from a venue's history, which are apart from others. */
+export const BACKFILL_EXTENT = 'backfill'
+
 /** The first row of one kind, by asset and window; empty names where they are unknown. */
 export type DatasetExtent = {
   readonly kind: ChunkKind

@@ -179,7 +179,7 @@ class Rest {
     }
     const range = parseCandleQuery(query)
     if (typeof range === 'string') return bad(range)
-    const trades = this.trades.list().filter((trade) => trade.ticker === ticker)
+    const trades = this.trades.list(ticker)
     return good({ candlesticks: candlesticksOf(market, trades, range), ticker })
   }
 
@@ -190,11 +190,10 @@ class Rest {
     if (typeof range === 'string') return bad(range)
     const { fromMs, toMs, periodMs } = range
     if ((tickers.length * (toMs - fromMs)) / periodMs > MAX_CANDLES) return bad('end_ts')
-    const all = this.trades.list()
     const markets = tickers.flatMap((ticker) => {
       const market = this.markets.find(ticker)
       if (market === undefined) return []
-      const trades = all.filter((trade) => trade.ticker === ticker)
+      const trades = this.trades.list(ticker)
       const candlesticks = candlesticksOf(market, trades, range)
       return [{ candlesticks, market_ticker: ticker }]
     })
@@ -234,10 +233,7 @@ class Rest {
     const ticker = query.get('ticker')
     const from = (wholeOf(query, 'min_ts') ?? 0) * 1000
     const to = (wholeOf(query, 'max_ts') ?? Infinity) * 1000
-    const chosen = this.trades
-      .list()
-      .filter((trade) => ticker === null || trade.ticker === ticker)
-      .filter(({ at }) => at >= from && at <= to)
+    const chosen = this.trades.list(ticker ?? undefined).filter(({ at }) => at >= from && at <= to)
     const page = selectPage(chosen, query, 100, 1000)
     if (typeof page === 'string') return bad(page)
     const payloads = page.rows.map(({ id, ticker: key, price, size, taker }): Payload => {

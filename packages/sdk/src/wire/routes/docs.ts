@@ -40,6 +40,8 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   depth: 'Max levels per side.',
   interval: 'The last observation of every interval instead of every observation.',
   clock: 'Which clock the range means; rows stay in received order.',
+  origin:
+    '`observed` (the default): trades that were recorded. `backfill`: trades that were fetched from the venue’s history, by source_time, in which range and order mean that time; the two are never mixed.',
   outcome: 'Only this outcome, by its label.',
   token_id: 'Only this outcome, by the venue’s token.',
   metric:

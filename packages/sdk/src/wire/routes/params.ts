@@ -106,6 +106,12 @@ export const FORMAT_PARAM = { format: wordParam(PAGE_FORMATS, 'PageFormat') }
 /** Leaves out what was learned later. */
 export const KNOWN_AT_PARAM = { known_at: timeParam() }
 
+/** Where trades come from. */
+const TRADE_ORIGINS = ['observed', 'backfill'] as const
+
+/** Trades that were observed, or those that were fetched from the venue's history, which are never mixed. */
+export const ORIGIN_PARAM = { origin: wordParam(TRADE_ORIGINS, 'TradeOrigin') }
+
 /** Which outcome, by its label or by the venue's token. */
 export const OUTCOME_PARAMS = {
   outcome: textParam(200),

@@ -25,6 +25,7 @@ import {
   LABEL_PARAMS,
   MARKET_SORTS,
   ORDERED_PAGE_PARAMS,
+  ORIGIN_PARAM,
   OUTCOME_PARAMS,
   PAGE_PARAMS,
   RANGE_PARAMS,
@@ -109,7 +110,7 @@ export const MARKET_ROUTES = {
     },
     ...ROWS,
   },
-  trades: { address: '/trades', query: ROW_PARAMS, ...ROWS },
+  trades: { address: '/trades', query: { ...ROW_PARAMS, ...ORIGIN_PARAM }, ...ROWS },
   timeseries: {
     address: '/timeseries',
     query: { metric: required(wordParam(SAMPLE_METRICS, 'SampleMetric')), ...ROW_PARAMS },

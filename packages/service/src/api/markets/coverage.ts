@@ -19,6 +19,7 @@ import {
 } from '@priorbook/sdk/wire'
 import {
   captureFact,
+  newestPastTrade,
   type Coverage,
   type DayCoverage,
   type DayTotals,
@@ -143,6 +144,7 @@ export async function toDataset(
 ): Promise<DatasetCoverageJson> {
   const started = await store.fact(captureFact(floor.venue))
   const { first, oldest } = await beginOf(store, floor)
+  const past = await pastOf(store, floor)
   return {
     kind: 'dataset',
     venue: floor.venue,
@@ -151,11 +153,25 @@ export async function toDataset(
     windows: floor.windows ?? null,
     venue_floor: timeJson(floor.start, style),
     year_inferred: floor.yearInferred === true,
-    backfilled: started !== undefined && oldest !== undefined && oldest < started,
+    backfilled:
+      past !== undefined || (started !== undefined && oldest !== undefined && oldest < started),
     capture_started_time: timeJson(started, style),
     first_time: timeJson(first, style),
     first_day: first === undefined ? null : printDay(startOfDay(first)),
+    backfilled_first_time: timeJson(past?.first, style),
+    backfilled_last_time: timeJson(past?.last, style),
   }
+}
+
+// Trades from the venue's history, which are apart from observed ones.
+async function pastOf(
+  store: StoreReader,
+  floor: DatasetFloor,
+): Promise<{ readonly first: number; readonly last: number | undefined } | undefined> {
+  if (floor.dataset !== 'trades') return undefined
+  const first = await firstRowTime(store, floor.venue, floor.dataset, floor, true)
+  if (first === undefined) return undefined
+  return { first, last: await store.fact(newestPastTrade(floor.venue)) }
 }
 
 // The first time of a dataset, and the oldest time that a live recorder would have had to see. A recorder

@@ -1,4 +1,10 @@
-import { parseReferenceKey, type Gap, type GapIdentity, type VenueId } from '@priorbook/sdk/domain'
+import {
+  fromBackfillKey,
+  parseReferenceKey,
+  type Gap,
+  type GapIdentity,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { sharedGapKeys } from '../../rows/index.ts'
 import type { GapQuery, StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext } from '../route.ts'
@@ -52,9 +58,10 @@ export function gapFilter({ store }: ApiContext, plan: PlanFilter): (gap: Gap) =
     if (sharedGapKeys(venue).includes(key)) return true
     const reference = parseReferenceKey(key)
     if (reference !== undefined) return plan.includesAsset(venue, reference.asset)
-    const instrument = await store.instrument({ venue, key })
-    const state = await store.market(venue, instrument?.instrument.market ?? key)
-    return plan.includes(state?.record ?? { venue, marketId: key })
+    const own = fromBackfillKey(key)
+    const instrument = await store.instrument({ venue, key: own })
+    const state = await store.market(venue, instrument?.instrument.market ?? own)
+    return plan.includes(state?.record ?? { venue, marketId: own })
   }
   return async ({ venue, key }) => {
     const name = `${venue} ${key}`

@@ -1,6 +1,11 @@
 import { VENUES, type Gap, type GapReason, type MarketRecord } from '@priorbook/sdk/domain'
 import { gapKeysOf, gapsOfKeys, storeGaps, VENUE_KEY, type TimeSpan } from '../../rows/index.ts'
-import { feedFacts, type StoreReader } from '../../store/store.ts'
+import {
+  BACKFILL_EXTENT,
+  feedFacts,
+  type DatasetExtent,
+  type StoreReader,
+} from '../../store/store.ts'
 import { TRADES_NOT_RECONSTRUCTED } from '../pages/notices.ts'
 import type { Notice } from '../route.ts'
 import type { MarketInstrument } from './instruments.ts'
@@ -14,7 +19,11 @@ export async function explainNoTrades(
   if ((await store.fact(feedFacts(venue).started)) !== undefined) return undefined
   // Downloaded files have trades, but not the facts of a recorder.
   const extents = await store.extents(venue)
-  return extents.some(({ kind }) => kind === 'trade') ? undefined : TRADES_NOT_RECONSTRUCTED
+  return extents.some(isObserved) ? undefined : TRADES_NOT_RECONSTRUCTED
+}
+
+function isObserved({ kind, metric }: DatasetExtent): boolean {
+  return kind === 'trade' && metric !== BACKFILL_EXTENT
 }
 
 /**

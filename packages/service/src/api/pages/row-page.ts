@@ -21,9 +21,16 @@ import {
 import type { InstrumentRef, MarketState } from '../../store/store.ts'
 import type { Answer, ApiContext, CursorScope, Format, Meta, Notice } from '../route.ts'
 import { answerRows } from './answer-rows.ts'
-import { explainEmpty, RECEIPT_LEFT_OUT, windowNotice } from './notices.ts'
+import { explainEmpty, presentNotices, RECEIPT_LEFT_OUT, windowNotice } from './notices.ts'
 import { chooseOutcomes, type Chosen } from './outcome-filter.ts'
-import { openPage, rangeMeta, styleOf, type Page, type PageRequest } from './page.ts'
+import {
+  openPage,
+  rangeMeta,
+  styleOf,
+  type Page,
+  type PageRange,
+  type PageRequest,
+} from './page.ts'
 
 /** A request of a route of trades or samples. */
 type RowPageRequest = PageRequest & {
@@ -52,6 +59,12 @@ type RowKind<Stream, Columns, Row extends object> = RowSource<Stream, Columns> &
   readonly streams: readonly Stream[]
   /** The metric of samples. */
   readonly metric?: string
+  /** True for rows of a venue's history: the market is shown as it is known now. */
+  readonly isPast?: boolean
+  /** Why a range has no row; by default because of what was recorded. */
+  explainEmpty?(): Promise<Notice>
+  /** A further notice about the range before its oldest row, whose time is undefined where it has none. */
+  noticeBefore?(range: PageRange, oldest: number | undefined): Promise<Notice | undefined>
   toJson(part: RowPart<Columns>, stream: Stream, style: ValueStyle): Row
 }
 
@@ -93,7 +106,7 @@ export async function answerRowPage<
   const { rows, hasMore, receipt } = read
   const last = rows.at(-1)
   const known =
-    last === undefined
+    last === undefined || kind.isPast === true
       ? state
       : await context.store.market(venue, market, last.columns.received[last.row])
   return answerRows(request, {
@@ -101,7 +114,7 @@ export async function answerRowPage<
     rows: rows.map((part) => kind.toJson(part, streams[part.lane]!, style)),
     columns,
     meta: { range, market: known === undefined ? null : toMarketJson(known, style), ...kind.meta },
-    notices: await noticesOf(context, state, page, kind.dataset, read),
+    notices: await noticesOf(context, state, page, kind, read),
     receipt: hasMore ? undefined : await receiptOf(context, streams, kind, receipt, knownAt),
     gaps: {
       list: read.gaps,
@@ -205,15 +218,21 @@ async function noticesOf(
   context: ApiContext,
   { record }: MarketState,
   page: Page,
-  dataset: Dataset,
-  { rows, hasMore, allGaps, receipt }: ReadPage<unknown>,
+  kind: Pick<RowKind<never, HeadColumns, object>, 'dataset' | 'explainEmpty' | 'noticeBefore'>,
+  { rows, hasMore, allGaps, receipt }: ReadPage<HeadColumns>,
 ): Promise<readonly Notice[]> {
   const isLeftOut = receipt === undefined && !hasMore
-  const notice =
-    rows.length === 0 && page.isFirst
-      ? await explainEmpty(context, record, dataset, allGaps, page.range)
-      : windowNotice(page.range)
-  return [...(notice === undefined ? [] : [notice]), ...(isLeftOut ? [RECEIPT_LEFT_OUT] : [])]
+  const explain = (): Promise<Notice> =>
+    kind.explainEmpty?.() ?? explainEmpty(context, record, kind.dataset, allGaps, page.range)
+  const [first] = rows
+  const notice = first === undefined && page.isFirst ? await explain() : windowNotice(page.range)
+  const oldest = page.order === 'desc' ? rows.at(-1) : first
+  // Newest first, only the last page shows the oldest row.
+  const isKnown = page.isFirst && (page.order === 'asc' || !hasMore)
+  const before = isKnown
+    ? await kind.noticeBefore?.(page.range, oldest?.columns.received[oldest.row])
+    : undefined
+  return presentNotices(notice, before, isLeftOut ? RECEIPT_LEFT_OUT : undefined)
 }
 
 // Ascending, a gap that begins with the last row of a page stands on that page.

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import {
+  fromBackfillKey,
   parseRowId,
   PriorbookError,
   type AuditReport,
@@ -44,7 +45,8 @@ function auditRoute(address: VenueAddress): Route {
     const { outcomes } = state.record
     const books = await instrumentsOf(context, state.record)
     const keys = [...books.map(({ key }) => key), ...outcomes.map(({ tokenId }) => tokenId)]
-    if (!keys.includes(target.key)) throw unknownRow(id, 'It is not a row of this market.')
+    if (!keys.includes(fromBackfillKey(target.key)))
+      throw unknownRow(id, 'It is not a row of this market.')
     return answerAudit(context, id, target, { market: toMarketJson(state, style) }, style)
   })
 }

@@ -13,6 +13,7 @@ import { styleOf } from '../pages/page.ts'
 import { coverageDays, millis, printDay, toDayJson, toDataset } from '../markets/coverage.ts'
 import { findAnywhere, sees, venuesOf } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
+import { toPastTrades } from '../markets/past-trades.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
 
@@ -88,5 +89,6 @@ async function toInstrument(
     mean_spacing_ms: observations < 2 ? null : millis(observed / (observations - 1), style),
     days: days.map((day) => toDayJson(day, style)),
     gaps: gaps.map((gap) => toGapJson(gap, style)),
+    backfilled_trades: await toPastTrades(context, record, instrument, window, style),
   }
 }

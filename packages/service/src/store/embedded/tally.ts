@@ -10,7 +10,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, type ChunkKind } from '@priorbook/sdk/tape'
-import type { DatasetExtent, DayTotals } from '../store.ts'
+import { BACKFILL_EXTENT, type DatasetExtent, type DayTotals } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
 import { checkRow, holds, rowSum } from './row-sum.ts'
 import { STATE, writeState } from './state.ts'
@@ -151,9 +151,6 @@ type GapKey = readonly [venue: VenueId, asset: string, reason: GapReason]
 type GapSums = Map<number, GapSum>
 
 const MAX_GAP_DAYS = 400
-
-/** The metric of extents of trades that come from a venue's history, which are apart from others. */
-export const BACKFILL_EXTENT = 'backfill'
 
 function extentMetric({ key, metric }: { readonly key: string; readonly metric: string }): string {
   return metric === '' && isBackfillKey(key) ? BACKFILL_EXTENT : metric

@@ -57,7 +57,7 @@ export class PatientRest {
 
   /**
    * Returns the answer, or the refusal of a venue that does not have what was requested. Throws
-   * `upstream_failed` where it does not answer for long.
+   * `upstream_failed` where it does not answer for long, or refuses whoever asks.
    */
   async send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
     const { label, log } = this.#options
@@ -68,6 +68,8 @@ export class PatientRest {
       if (answer.ok) return answer
       why = `${answer.status ?? 'no answer'}: ${answer.why}`
       log.warn({ request: call.request, why }, `a call of the history of ${label} failed`)
+      // Nothing that follows would be answered either, and it is not the venue's history that is missing.
+      if (REFUSES_US.has(answer.status ?? 0)) break
       if (isRefusal(answer) && ++refusals >= MAX_REFUSALS) return answer
       await sleep(Math.min(MAX_WAIT_MS, FIRST_WAIT_MS * 2 ** attempt), signal, this.#clock)
       signal.throwIfAborted()
@@ -75,6 +77,8 @@ export class PatientRest {
     throw new PriorbookError('upstream_failed', `${label} did not answer ${call.path}: ${why}`)
   }
 }
+
+const REFUSES_US: ReadonlySet<number> = new Set([401, 403, 407, 451])
 
 // 4xx, except those that pass by themselves.
 function isRefusal({ status = 0 }: RestAnswer & { readonly ok: false }): boolean {

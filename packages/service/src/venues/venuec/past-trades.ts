@@ -19,6 +19,8 @@ const PAGE = 500
 const OVERLAP = 5
 /** Max steps back in a list from which rows disappear. */
 const MAX_STEPS = 100
+/** Max times that a page of one second is requested again. */
+const MAX_RETRIES = 3
 
 /**
  * Requests the trades of a market of venue C, which lists them newest first by offset, in whole seconds and
@@ -28,8 +30,8 @@ const MAX_STEPS = 100
  */
 export class PastTrades {
   readonly #options: PastTradesOptions
-  /** True once the venue sent a page of the requested length: a shorter one is the last. */
-  #isPageKnown = false
+  /** The most rows that a page has had: a shorter one is the last. */
+  #longest = 0
 
   constructor(options: PastTradesOptions) {
     this.#options = options
@@ -100,19 +102,20 @@ export class PastTrades {
     if (seconds.some((second, at) => second > seconds[at - 1]!)) {
       throw new PriorbookError('upstream_failed', 'venue C gave trades in another order')
     }
-    this.#isPageKnown ||= seconds.length === PAGE
     return { seconds, answer }
   }
 
-  // Where no page was full so far, the venue may have a lower cap: only an empty page proves the end.
+  // The venue may have a lower cap than was requested: only a page that was longer, or an empty one behind it,
+  // proves that a short page is the last.
   async #isLast(
     condition: string,
     offset: number,
     rows: number,
     signal: AbortSignal,
   ): Promise<boolean> {
-    if (rows === 0) return true
-    if (this.#isPageKnown) return rows < PAGE
+    if (rows < this.#longest || rows === 0) return true
+    this.#longest = rows
+    if (rows === PAGE) return false
     const page = await this.#readPage(condition, offset + rows, signal)
     return 'seconds' in page && page.seconds.length === 0
   }
@@ -140,6 +143,7 @@ export class ListWalk {
   #until: number
   #step = OVERLAP
   #steps = 0
+  #retries = 0
 
   constructor(from: number, until: number) {
     this.#from = from
@@ -167,6 +171,8 @@ export class ListWalk {
     if (isLast || last === undefined || this.#until <= this.#from) return undefined
     const begins = seconds.indexOf(last)
     if (begins > 1) return offset + Math.max(1, begins - OVERLAP)
+    // A short list of one second, to which trades were added meanwhile.
+    if (seconds.length < PAGE && this.#retries++ < MAX_RETRIES) return offset
     // The whole page is of one second, of which a page cannot show all.
     if (last < this.#until) {
       const why = 'one second has more trades than a page of the venue'

@@ -1,0 +1,198 @@
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, it } from 'vitest'
+import { createAsker } from '../../packages/service/src/api/ask.testing.ts'
+import { openAccess } from '../../packages/service/src/api/auth/access.ts'
+import { createApiServer } from '../../packages/service/src/api/server.ts'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { createEmulatedHome, type EmulatedHome } from './emulated-home.ts'
+import { happened, served, startCommand, type Ran, type TradeRow } from './past-trades.ts'
+
+/** Rounds of 15 minutes take 15 s, and have far more trades than a page of either venue. */
+const SPEED = 60
+const TRADES = 20
+/** Trades of the last moments are not fetched. */
+const SETTLED_MS = 31_000
+
+type Page<Row> = {
+  readonly data: readonly Row[]
+  readonly pagination: { readonly next_cursor: string | null }
+  readonly meta: Readonly<Record<string, unknown>>
+}
+
+type MarketRow = {
+  readonly market_id: string
+  readonly status: string
+  readonly winning_outcome: string | null
+  readonly outcomes: readonly { readonly label: string; readonly token_id: string | null }[]
+  readonly close_time: number | null
+}
+
+/** The REST interface over a data folder, while nothing else writes to it. */
+async function withApi<T>(home: EmulatedHome, use: (api: Api) => Promise<T>): Promise<T> {
+  const folder = join(home.home, 'access')
+  mkdirSync(folder, { recursive: true })
+  const store = openEmbeddedStore({ file: home.data.tape })
+  const access = openAccess(folder)
+  const server = createApiServer({ store, access })
+  const { ask, close } = createAsker(server.handle)
+  const { key } = access.keys.create({ plan: 'unlimited', name: 'test' })
+  const get = async <Row>(path: string): Promise<Page<Row>> => {
+    const { status, text } = await ask(path, { key })
+    if (status !== 200) throw new Error(`${path}: ${status} ${text.slice(0, 500)}`)
+    return JSON.parse(text) as Page<Row>
+  }
+  try {
+    return await use({
+      get,
+      async all<Row>(path: string): Promise<Row[]> {
+        const rows: Row[] = []
+        for (let cursor = ''; ;) {
+          const page = await get<Row>(`${path}${cursor}`)
+          rows.push(...page.data)
+          const next = page.pagination.next_cursor
+          if (next === null) return rows
+          cursor = `&cursor=${encodeURIComponent(next)}`
+        }
+      },
+    })
+  } finally {
+    close()
+    await server.close(500)
+    access.close()
+    await store.close()
+  }
+}
+
+type Api = {
+  get<Row>(path: string): Promise<Page<Row>>
+  all<Row>(path: string): Promise<Row[]>
+}
+
+const EXACT = 'number_format=string&time_format=epoch_us'
+
+const VENUES = [
+  {
+    venue: 'venueb',
+    select: ['--series', 'KXBTC15M'],
+    list: '/v3/venueb/markets?series=KXBTC15M',
+    path: (id: string) => `/v3/venueb/${id}`,
+    call: '/markets/trades',
+    perSecond: 1000,
+  },
+  {
+    venue: 'venuec',
+    select: ['--asset', 'BTC', '--window', '15m'],
+    list: '/v3/btc/markets?window=15m',
+    path: (id: string) => `/v3/btc/markets/${id}`,
+    call: '/data/trades',
+    perSecond: 1,
+  },
+] as const
+
+type Venue = (typeof VENUES)[number]
+
+/** Everything that is served of the markets of a scope. */
+async function readAll(
+  api: Api,
+  { list, path }: Venue,
+): Promise<{ market: MarketRow; past: TradeRow[]; observed: TradeRow[] }[]> {
+  const markets = await api.all<MarketRow>(`${list}&limit=1000&${EXACT}`)
+  const found = []
+  for (const market of markets) {
+    const trades = `${path(market.market_id)}/trades?limit=1000&${EXACT}`
+    const past = await api.all<TradeRow>(`${trades}&origin=backfill`)
+    found.push({ market, past, observed: await api.all<TradeRow>(trades) })
+  }
+  return found
+}
+
+describe('the history of venues B and C', () => {
+  it('is complete, apart from what was observed, and the same after kills and a rebuild', async (test) => {
+    const home = await createEmulatedHome(test, {
+      seed: 'past',
+      speed: SPEED,
+      venues: ['venueb', 'venuec'],
+      history: 4,
+      markets: { venueb: 4 },
+      rates: { changes: 0.5, trades: TRADES },
+      log: { memory: true, books: false },
+    })
+    const { emulator, data, env } = home
+    const began = Date.now()
+    await pause(8_000)
+    const recorder = await home.startRecorder()
+    await pause(8_000)
+    await recorder.end('SIGTERM')
+    const before = await withApi(home, async (api) => {
+      const found = []
+      for (const venue of VENUES) found.push(await readAll(api, venue))
+      return found.map((one) => one.map(({ market, observed }) => [market.market_id, observed]))
+    })
+    expect(before.flat().some(([, observed]) => observed!.length > 100)).toBe(true)
+    await pause(Math.max(0, began + 30_000 + SETTLED_MS - Date.now()))
+
+    const from = new Date(began - 600_000).toISOString()
+    const to = new Date(began + 30_000).toISOString()
+    const calls = (venue: Venue): number =>
+      emulator.truth.entries.filter((one) => one.type === 'answer' && one.path.endsWith(venue.call))
+        .length
+    const run = (venue: Venue): ReturnType<typeof startCommand> =>
+      startCommand(
+        env,
+        ...['backfill', venue.venue, ...venue.select, '--from', from, '--to', to],
+        ...['--origin', 'live', '--data', data.path, '--json'],
+      )
+    for (const venue of VENUES) {
+      let kills = 0
+      for (const kill of [1, 2, 3, 4]) {
+        const start = calls(venue)
+        const running = run(venue)
+        let isOver = false
+        void running.ended.then(() => (isOver = true))
+        while (calls(venue) < start + kill && !isOver) await pause(2)
+        running.kill()
+        if ((await running.ended).code === null) kills++
+      }
+      expect(kills, 'it was killed in the middle').toBeGreaterThanOrEqual(2)
+      const ran: Ran = await run(venue).ended
+      expect(ran).toMatchObject({ code: 0, err: '' })
+      const report = JSON.parse(ran.out) as Record<string, number>
+      expect(report).toMatchObject({ quarantined: 0, gaps: 0, unresolved: 0 })
+      const again = JSON.parse((await run(venue).ended).out) as Record<string, number>
+      expect(again).toMatchObject({ trades: 0, markets: report['markets']! })
+      expect(again['calls']).toBeLessThan(10)
+    }
+
+    const after = await withApi(home, async (api) => {
+      const found = []
+      for (const venue of VENUES) found.push(await readAll(api, venue))
+      return found
+    })
+    let compared = 0
+    for (const [index, venue] of VENUES.entries()) {
+      const known = new Map(before[index]!.map(([id, observed]) => [id, observed] as const))
+      for (const { market, past, observed } of after[index]!) {
+        const { market_id: id, outcomes, close_time: close } = market
+        expect(observed).toEqual(known.get(id) ?? [])
+        if (close === null || close >= Date.parse(to) * 1000) continue
+        expect(market).toMatchObject({ status: 'resolved', winning_outcome: expect.any(String) })
+        const key = venue.venue === 'venueb' ? id : outcomes[0]!.token_id!
+        const truth = happened(emulator.truth.entries, venue.venue, key, venue.perSecond)
+        expect(served(past, outcomes[0]!.label, venue.perSecond)).toEqual(truth)
+        expect(new Set(past.map(({ id: row }) => row)).size).toBe(past.length)
+        const times = past.map((row) => row.source_time)
+        expect(times).toEqual(times.toSorted((a, b) => a - b))
+        expect(past.every((row) => row.received_time > row.source_time)).toBe(true)
+        compared += truth.length
+      }
+    }
+    expect(compared).toBeGreaterThan(1500)
+
+    const verified = await startCommand(env, 'verify', '--journal', '--data', data.path, '--json')
+      .ended
+    expect(verified).toMatchObject({ code: 0 })
+    expect(JSON.parse(verified.out)).toMatchObject({ problems: [] })
+  }, 240_000)
+})
