@@ -78,6 +78,11 @@ export const SCOPE_OPTIONS = {
   metric: routeOption(SCOPE_PARAMS.metric, 'Which samples, with --dataset samples.', {
     value: 'METRIC',
   }),
+  origin: routeOption(
+    SCOPE_PARAMS.origin,
+    'With --dataset trades: observed ones (the default), or those of the venue’s history.',
+    { value: 'ORIGIN' },
+  ),
   feed: routeOption(SCOPE_PARAMS.feed, 'Which feed, with --dataset reference.', { value: 'FEED' }),
   ...DEPTH_OPTION,
 }
@@ -95,9 +100,9 @@ export function scopeOf(
       'Such as venueb:KXBTC15M-26AUG111515-15, or --venue venueb --series KXBTC15M --day 2026-08-11.',
     )
   }
-  const { series, asset, window, day, dataset, metric, feed, depth } = options
+  const { series, asset, window, day, dataset, metric, origin, feed, depth } = options
   const range = { start_time: options.start, end_time: options.end }
-  const rest = { series, asset, window, day, ...range, dataset, metric, feed, depth }
+  const rest = { series, asset, window, day, ...range, dataset, metric, origin, feed, depth }
   return { venue, ...present({ market_id: named?.market_id, ...rest }) }
 }
 

@@ -1,5 +1,6 @@
 import {
   instrumentName,
+  isBackfillKey,
   parseReferenceKey,
   PriorbookError,
   type MarketRecord,
@@ -86,6 +87,7 @@ class MergedReplay implements Replay {
     const opened = await openSources(sources, platform, signal)
     let merger: Merger | undefined
     try {
+      refusePast(opened.contents)
       merger = this.merge(opened.contents)
       let yieldAt = EVENTS_PER_YIELD
       for (;;) {
@@ -149,6 +151,16 @@ class MergedReplay implements Replay {
       new ListLane(notes.opens),
     ])
   }
+}
+
+// A strategy could not have seen them when they happened, and nobody received them then.
+function refusePast({ streams }: Contents): void {
+  const past = [...streams.values()].find(({ key }) => isBackfillKey(key))
+  if (past === undefined) return
+  throw new PriorbookError(
+    'invalid_argument',
+    `${past.venue}:${past.market} has trades of the venue’s history (origin=backfill), which were not observed and cannot be replayed`,
+  )
 }
 
 function referenceLanes(streams: readonly StreamContents[], options: LaneOptions): Lane[] {

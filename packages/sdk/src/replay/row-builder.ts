@@ -1,4 +1,4 @@
-import { parsePrice, parseSize, VENUES } from '../domain/index.ts'
+import { isBackfillKey, parsePrice, parseSize, VENUES } from '../domain/index.ts'
 import {
   encodeSamples,
   encodeTrades,
@@ -43,7 +43,7 @@ export class RowBuilder {
     if (count > 0 && (count === CHUNK_ROWS || sequence !== this.first + count)) this.flush()
     if (this.columns.count === 0) this.first = sequence
     const { columns } = this
-    const head = { ...headOf(row), journal: sequence }
+    const head = { ...inOrder(headOf(row), this.context.key), journal: sequence }
     if (columns instanceof TradeColumns) pushTrade(columns, row, head, this.context)
     else pushSample(columns, row, head, this.metric!)
   }
@@ -69,6 +69,12 @@ export class RowBuilder {
   private create(): TradeColumns | SampleColumns {
     return this.metric === undefined ? new TradeColumns() : new SampleColumns()
   }
+}
+
+// Rows of a venue's history are in the order of its clock, and stored by it.
+function inOrder<Head extends { received: number; source: number }>(head: Head, key: string): Head {
+  if (!isBackfillKey(key)) return head
+  return { ...head, received: head.source, source: head.received }
 }
 
 function pushTrade(

@@ -176,6 +176,8 @@ export const SCOPE_PARAMS = {
   day: dayParam(),
   ...RANGE_PARAMS,
   dataset: wordParam(FILE_DATASETS, 'FileDataset'),
+  /** With `dataset=trades`: those that were observed, or those of the venue's history. */
+  ...ORIGIN_PARAM,
   metric: wordParam(SAMPLE_METRICS, 'SampleMetric'),
   /** With `dataset=reference`: one feed of the asset; all of them without. */
   feed: FEED_PARAM,

@@ -20,12 +20,13 @@ import {
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import { marketsWithRows } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { gapsOfPast } from '../markets/past-trades.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { gapsOfReferences, type ReferenceSeries } from '../markets/references.ts'
 import { keepSeriesGaps } from '../markets/series-gaps.ts'
 import { keepTradeGaps } from '../markets/trade-source.ts'
 import type { ApiContext } from '../route.ts'
-import type { BulkScope } from './scope.ts'
+import { streamsOf, type BulkScope } from './scope.ts'
 
 /**
  * An item of a download, in the order of the file: a market, then its rows by received time, with every
@@ -113,7 +114,7 @@ async function* walkMarket(
     const contexts = await instrumentsOf(context, market.record)
     yield* walkBooks(store, scope, contexts, gaps)
   } else if (scope.dataset === 'trades') {
-    const contexts = await instrumentsOf(context, market.record)
+    const contexts = await streamsOf(context, market.record, scope)
     const read: ReadRows<TradeColumns> = (query) => store.trades(query)
     for await (const item of walkRows(read, scope, contexts, gaps)) {
       yield 'scope' in item ? { kind: 'gap', gap: item } : { kind: 'trade', contexts, rows: item }
@@ -263,6 +264,10 @@ export async function gapsOf(
   venueGaps: readonly Gap[],
 ): Promise<Gap[]> {
   const { venue, start, end } = scope
+  if (scope.origin !== undefined) {
+    const streams = await streamsOf(context, record, scope)
+    return [...(await gapsOfPast(context.store, record, streams, { start, end }))]
+  }
   const keys = new Set(gapKeysOf(await instrumentsOf(context, record)))
   keys.add(record.marketId).delete(VENUE_KEY)
   const isTrades = scope.dataset === 'trades'

@@ -130,7 +130,7 @@ async function estimateRows(
   if (scope.references !== undefined) return { rows, markets }
   for await (const { record } of walkMarkets(context, scope)) {
     let own = 0
-    for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+    for (const key of await keysOf(context, record, scope)) {
       own += await countRows(context, scope, key)
     }
     rows += own
@@ -205,7 +205,7 @@ async function* keysOfScope(context: ApiContext, scope: BulkScope): AsyncGenerat
   for (const { key } of scope.references ?? []) yield key
   if (scope.references !== undefined) return
   for await (const { record } of walkMarkets(context, scope)) {
-    yield* await keysOf(context, record, scope.dataset, scope.metric)
+    yield* await keysOf(context, record, scope)
   }
 }
 

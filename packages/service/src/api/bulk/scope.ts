@@ -24,7 +24,8 @@ import type { MarketState } from '../../store/store.ts'
 import { gapKeysOf, gapsOfKeys, storeGaps } from '../../rows/index.ts'
 import { findFamily, type Family } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
-import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { instrumentsOf, sampleSeriesOf, type MarketInstrument } from '../markets/instruments.ts'
+import { explainNoPast, refuseKnownAt, toPastInstruments } from '../markets/past-trades.ts'
 import { findReferences, type ReferenceSeries } from '../markets/references.ts'
 import { gapsOfSeries } from '../markets/series-gaps.ts'
 import { explainNoTrades, gapsOfTrades } from '../markets/trade-source.ts'
@@ -44,6 +45,8 @@ export type BulkScope = {
   readonly family: Family
   readonly dataset: FileDataset
   readonly metric?: SampleMetric
+  /** Present for trades of the venue's history, whose times are the venue's. */
+  readonly origin?: 'backfill'
   /** The series of reference prices; present for that dataset, which has no markets. */
   readonly references?: readonly ReferenceSeries[]
   readonly feed?: string
@@ -81,6 +84,7 @@ export async function resolveScope(
     throw new Problem('invalid_parameter', detail, { param: 'feed' })
   }
   const metric = metricOf(query, dataset)
+  const origin = originOf(query, dataset)
   const market =
     query.market_id === undefined
       ? undefined
@@ -97,6 +101,7 @@ export async function resolveScope(
     style: { numberFormat: query.number_format, timeFormat: query.time_format },
     ...(market === undefined ? {} : { market }),
     ...(metric === undefined ? {} : { metric }),
+    ...(origin === undefined ? {} : { origin }),
     ...(query.depth === undefined ? {} : { depth: query.depth }),
     ...(query.known_at === undefined ? {} : { knownAt: query.known_at }),
   }
@@ -108,6 +113,7 @@ const OF_MARKETS = [
   'series',
   'window',
   'metric',
+  'origin',
   'include_orderbook',
   'depth',
 ] as const
@@ -149,6 +155,16 @@ function metricOf(query: ScopeQuery, dataset: FileDataset): SampleMetric | undef
       ? 'samples are downloaded one metric at a time'
       : `metric belongs to dataset=samples, not to ${dataset}`
   throw new Problem('invalid_parameter', detail, { param: 'metric' })
+}
+
+function originOf(query: ScopeQuery, dataset: FileDataset): 'backfill' | undefined {
+  if (query.origin !== undefined && dataset !== 'trades') {
+    const detail = `origin belongs to dataset=trades, not to ${dataset}`
+    throw new Problem('invalid_parameter', detail, { param: 'origin' })
+  }
+  if (query.origin !== 'backfill') return undefined
+  refuseKnownAt(query.known_at)
+  return 'backfill'
 }
 
 async function findOne(
@@ -200,7 +216,11 @@ async function resolveRange(
   const span =
     market === undefined
       ? undefined
-      : await spanOf(context, market.record, query.dataset ?? 'books', query.metric)
+      : await spanOf(context, market.record, {
+          dataset: query.dataset ?? 'books',
+          ...(query.metric === undefined ? {} : { metric: query.metric }),
+          ...(query.origin === 'backfill' ? { origin: query.origin } : {}),
+        })
   const first = asked.start ?? span?.first ?? now
   // Without a range the whole market is downloaded, up to its last row.
   const last = asked.end ?? Math.min(now, span?.last ?? now)
@@ -236,15 +256,29 @@ function print(time: number): string {
   return printMicros(toMicros(time))
 }
 
+/** What of a market is meant. */
+export type RowsOfScope = Pick<BulkScope, 'dataset' | 'metric' | 'origin'>
+
+/** The streams of the books or trades of a market that a download holds. */
+export async function streamsOf(
+  context: ApiContext,
+  record: MarketRecord,
+  { origin }: RowsOfScope,
+): Promise<readonly MarketInstrument[]> {
+  const instruments = await instrumentsOf(context, record)
+  return origin === undefined ? instruments : toPastInstruments(instruments)
+}
+
 /** The keys under which the rows of a dataset of one market are stored. */
 export async function keysOf(
   context: ApiContext,
   record: MarketRecord,
-  dataset: FileDataset,
-  metric: SampleMetric | undefined,
+  rows: RowsOfScope,
 ): Promise<readonly string[]> {
   const named: readonly { readonly key: string }[] =
-    dataset === 'samples' ? sampleSeriesOf(record, metric!) : await instrumentsOf(context, record)
+    rows.dataset === 'samples'
+      ? sampleSeriesOf(record, rows.metric!)
+      : await streamsOf(context, record, rows)
   return named.map(({ key }) => key)
 }
 
@@ -252,13 +286,13 @@ export async function keysOf(
 async function spanOf(
   context: ApiContext,
   record: MarketRecord,
-  dataset: FileDataset,
-  metric: SampleMetric | undefined,
+  scope: RowsOfScope,
 ): Promise<{ first: number; last: number } | undefined> {
   const { store } = context
   const { venue } = record
+  const { dataset, metric } = scope
   const times: number[] = []
-  for (const key of await keysOf(context, record, dataset, metric)) {
+  for (const key of await keysOf(context, record, scope)) {
     if (dataset === 'books') {
       const facts = await store.instrument({ venue, key })
       if (facts !== undefined) times.push(facts.firstReceived, facts.lastReceived)
@@ -280,10 +314,11 @@ async function spanOf(
 
 /** The order of rows in every file. */
 const SORT_ORDER = ['open_time', 'market_id', 'received_time', 'sequence'] as const
+const PAST_ORDER = ['open_time', 'market_id', 'source_time', 'sequence'] as const
 
 /** The scope of a file as JSON, for the manifest, containers and metadata. */
 export function describeScope(scope: BulkScope): Readonly<Record<string, unknown>> {
-  const { venue, market, family, dataset, metric, feed, knownAt } = scope
+  const { venue, market, family, dataset, metric, origin, feed, knownAt } = scope
   return {
     schema_version: SCHEMA_VERSION,
     venue,
@@ -298,23 +333,24 @@ export function describeScope(scope: BulkScope): Readonly<Record<string, unknown
         : null,
     dataset,
     metric: metric ?? null,
+    ...(origin !== undefined && { origin }),
     ...(dataset === 'reference' && { feed: feed ?? null }),
     range: { start_time: print(scope.start), end_time: print(scope.end) },
     known_at: knownAt === undefined ? null : print(knownAt),
-    sort_order: SORT_ORDER,
+    sort_order: origin === undefined ? SORT_ORDER : PAST_ORDER,
   }
 }
 
 /** The name of a file: venue, market or family, dataset, days. */
 export function fileNameOf(scope: BulkScope, format: FileFormat): string {
-  const { venue, market, family, dataset, metric, feed, start, end } = scope
+  const { venue, market, family, dataset, metric, origin, feed, start, end } = scope
   const whom =
     market === undefined
       ? [family.asset?.toLowerCase(), family.series, family.window]
       : [market.record.marketId]
   const day = print(start).slice(0, 10)
   const lastDay = print(Math.max(start, end - 1)).slice(0, 10)
-  const what = dataset === 'reference' ? ['reference', feed] : [metric ?? dataset]
+  const what = dataset === 'reference' ? ['reference', feed] : [metric ?? dataset, origin]
   const parts = [venue, ...whom, ...what, day === lastDay ? day : `${day}_${lastDay}`]
   const name = parts.filter((part) => part !== undefined).join('_')
   // Tickers of old markets contain slashes, which file names cannot.
@@ -344,7 +380,8 @@ export async function explainNothing(
   scope: BulkScope,
 ): Promise<readonly Notice[]> {
   const { venue, dataset, market, start, end, windowStart: window, notices } = scope
-  const none = dataset === 'trades' ? await explainNoTrades(context.store, venue) : undefined
+  const isObserved = dataset === 'trades' && scope.origin === undefined
+  const none = isObserved ? await explainNoTrades(context.store, venue) : undefined
   if (none !== undefined) return [none]
   const isSaid = notices.some(({ code }) => code === 'plan_window' || code === 'future_range')
   if (start >= end && isSaid) return []
@@ -356,6 +393,7 @@ export async function explainNothing(
     return [{ code: 'no_rows_in_range', message }]
   }
   const { record } = market
+  if (scope.origin !== undefined) return [await explainNoPast(context.store, record)]
   const kind = dataset === 'samples' || dataset === 'reference' ? 'metrics' : dataset
   const range = { asked: start, window, from: start, end }
   const gaps = await gapsOfScope(context, scope, record)

@@ -113,7 +113,7 @@ async function* exportMarket(
   const { record } = market
   const gaps = await gapsOf(context, scope, market, venueGaps)
   for (const gap of gaps) yield { kind: 'gap', gap }
-  for (const key of await keysOf(context, record, scope.dataset, scope.metric)) {
+  for (const key of await keysOf(context, record, scope)) {
     const place = { market: record.marketId, key }
     const stream = new TapeStream(context.store, scope, platform, place)
     yield* stream.pieces(gaps)

@@ -38,17 +38,17 @@ export function pastTradesOf(
     streams: toPastInstruments(instruments),
     read: (query) => store.trades(query),
     gapsOf: (streams, span) => gapsOfPast(store, record, streams, span),
-    async explainEmpty() {
-      if ((await fetchedSpan(store, record)) !== undefined) {
-        return {
-          code: 'no_rows_in_range',
-          message: 'The venue’s history has nothing in the range.',
-        }
-      }
-      const message = 'The trades of this market were not fetched from the venue’s history.'
-      return { code: 'not_backfilled', message }
-    },
+    explainEmpty: () => explainNoPast(store, record),
   }
+}
+
+/** Why a range has no trades of the venue's history. */
+export async function explainNoPast(store: StoreReader, record: MarketRecord): Promise<Notice> {
+  if ((await fetchedSpan(store, record)) !== undefined) {
+    return { code: 'no_rows_in_range', message: 'The venue’s history has nothing in the range.' }
+  }
+  const message = 'The trades of this market were not fetched from the venue’s history.'
+  return { code: 'not_backfilled', message }
 }
 
 /** The streams of the same instruments that come from a venue's history. */
