@@ -138,20 +138,16 @@ describe('the history of venues B and C', () => {
     const calls = (venue: Venue): number =>
       emulator.truth.entries.filter((one) => one.type === 'answer' && one.path.endsWith(venue.call))
         .length
+    const range = ['--from', from, '--to', to]
+    const where = ['--origin', 'live', '--data', data.path, '--json']
     const run = (venue: Venue): ReturnType<typeof startCommand> =>
-      startCommand(
-        env,
-        ...['backfill', venue.venue, ...venue.select, '--from', from, '--to', to],
-        ...['--origin', 'live', '--data', data.path, '--json'],
-      )
+      startCommand(env, 'backfill', venue.venue, ...venue.select, ...range, ...where)
     for (const venue of VENUES) {
       let kills = 0
       for (const kill of [1, 2, 3, 4]) {
         const start = calls(venue)
         const running = run(venue)
-        let isOver = false
-        void running.ended.then(() => (isOver = true))
-        while (calls(venue) < start + kill && !isOver) await pause(2)
+        while (calls(venue) < start + kill && !running.isOver()) await pause(2)
         running.kill()
         if ((await running.ended).code === null) kills++
       }

@@ -8,7 +8,7 @@ const BIN = join(import.meta.dirname, '../../packages/service/bin/priorbook-serv
 export type Ran = { readonly code: number | null; readonly out: string; readonly err: string }
 
 /** A run of `priorbook-server`, as an operator starts it. */
-export type Running = { kill(): void; readonly ended: Promise<Ran> }
+export type Running = { kill(): void; isOver(): boolean; readonly ended: Promise<Ran> }
 
 /** Starts a command in a process of its own. */
 export function startCommand(
@@ -25,7 +25,11 @@ export function startCommand(
   const ended = new Promise<Ran>((resolve) => {
     child.once('close', (code) => resolve({ code, out, err }))
   })
-  return { kill: () => void child.kill('SIGKILL'), ended }
+  return {
+    kill: () => void child.kill('SIGKILL'),
+    isOver: () => child.exitCode !== null,
+    ended,
+  }
 }
 
 /** A trade in the terms of the first outcome, as text: time, price, size, side of the taker. */

@@ -107,7 +107,7 @@ function linesOf(report: HistoryReport): string[] {
 }
 
 /** Parses what selects the markets of a history, and the range in which they ended. */
-export function toScope(
+function toScope(
   { venue, history }: HistoryTarget,
   options: HistoryCall['options'],
   now: number,

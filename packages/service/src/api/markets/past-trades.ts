@@ -70,7 +70,7 @@ export function gapsOfPast(
 }
 
 /** From when to when the trades of a market were fetched; undefined where they were not. */
-export async function fetchedSpan(
+async function fetchedSpan(
   store: StoreReader,
   { venue, marketId }: MarketRecord,
 ): Promise<{ readonly from: number; readonly to: number } | undefined> {

@@ -161,7 +161,7 @@ export class VenueBHistory implements History {
     list: Pick<RestCall, 'request' | 'path'> & { query: Readonly<Record<string, string>> },
     signal: AbortSignal,
     how: Pick<RestCall, 'keep' | 'describe'> & {
-      onListed?(listed: readonly Listed[]): void
+      readonly onListed?: (listed: readonly Listed[]) => void
     },
   ): Promise<void> {
     const { onListed, ...kept } = how

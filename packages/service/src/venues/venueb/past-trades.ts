@@ -9,9 +9,9 @@ export type PastTradesOptions = {
   /** A client whose answers are held. */
   readonly rest: PatientRest
   readonly held: HeldAnswers
-  now(): Micros
+  readonly now: () => Micros
   /** When the oldest trades of the list happened, as it was known at most this long ago; older ones are archived. */
-  cutoff(maxAgeMs: number, signal: AbortSignal): Promise<Micros>
+  readonly cutoff: (maxAgeMs: number, signal: AbortSignal) => Promise<Micros>
 }
 
 const SECOND = 1_000_000

@@ -9,7 +9,7 @@ export type PastTradesOptions = {
   /** A client whose answers are held. */
   readonly rest: PatientRest
   readonly held: HeldAnswers
-  now(): Micros
+  readonly now: () => Micros
 }
 
 const SECOND = 1_000_000
