@@ -115,19 +115,21 @@ export async function toPastTrades(
   style: ValueStyle,
 ): Promise<PastTradesCoverageJson | null> {
   const span = await fetchedSpan(store, record)
-  if (span === undefined || span.to <= window) return null
   const { venue } = record
   const key = toBackfillKey(instrument.key)
   const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
     const { rows } = await store.trades({ venue, key, order, start: window, limit: 1 })
     return rows.received[0]
   }
+  const [first, last] = [await timeOf('asc'), await timeOf('desc')]
+  // A merged tape has the rows and does not know what was requested for them.
+  if (first === undefined && (span === undefined || span.to <= window)) return null
   const gaps = await gapsOfPast(store, record, [{ key }], { start: window })
   return {
-    fetched_from: timeJson(Math.max(span.from, window), style),
-    fetched_until: timeJson(span.to, style),
-    first_time: timeJson(await timeOf('asc'), style),
-    last_time: timeJson(await timeOf('desc'), style),
+    fetched_from: timeJson(span && Math.max(span.from, window), style),
+    fetched_until: timeJson(span?.to, style),
+    first_time: timeJson(first, style),
+    last_time: timeJson(last, style),
     gaps: gaps.map((gap) => toGapJson(gap, style)),
   }
 }
