@@ -118,7 +118,9 @@ function toScope(
     const ways = history.selectors.map((names) => names.map((name) => `--${name}`).join(' '))
     throw new UsageError(`name the markets of ${venue}: ${ways.join(', or ')}`)
   }
-  const selected = Object.fromEntries(given.map((name) => [name, options[name]!]))
+  const selected = Object.fromEntries(
+    given.map((name) => [name, name === 'asset' ? options[name]!.toUpperCase() : options[name]!]),
+  )
   const start = options.from === undefined ? 0 : toTime('from', options.from)
   const end = options.to === undefined ? now : toTime('to', options.to)
   if (options.from === undefined && options.event === undefined) {

@@ -103,8 +103,12 @@ describe('trades of the history', () => {
     await answer({ kind: 'event', ticker: 'KXTEST' }, market('active'))
     await answer({ kind: 'trades', ticker: TICKER }, { trades: [tradeOf('o', 5)], cursor: '' })
     const trades = [tradeOf('d', 3), tradeOf('c', 2), tradeOf('b', 1), tradeOf('a', 1)]
+    const follower = await store.follow()
+    onTestFinished(() => follower.close())
     await answer(request(1, 3), { trades })
     expect(await stored(store, toBackfillKey(TICKER))).toEqual(['b', 'a', 'c'])
+    // Subscribers of the market are not offered them.
+    expect((await follower.poll())?.trades ?? []).toEqual([])
     // The same answer again, and one of a span before the end, add nothing.
     await answer(request(1, 3), { trades })
     await answer(request(0, 2), { trades: [tradeOf('z', 0)] })

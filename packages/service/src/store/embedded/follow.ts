@@ -1,4 +1,4 @@
-import { REFERENCE_MARKET, type Gap, type Instrument } from '@priorbook/sdk/domain'
+import { isBackfillKey, REFERENCE_MARKET, type Gap, type Instrument } from '@priorbook/sdk/domain'
 import type { ChunkKind } from '@priorbook/sdk/tape'
 import type { Changes, Follower, MarketRef } from '../store.ts'
 import type { Database } from './database.ts'
@@ -79,7 +79,8 @@ export class LogFollower implements LogListener, Follower {
     )
     const changes: Changes = {
       books: this.toInstruments(this.books),
-      trades: this.toInstruments(this.trades),
+      // Nobody follows trades of the past.
+      trades: this.toInstruments(this.trades).filter(({ key }) => !isBackfillKey(key)),
       markets: [...this.markets.values()],
       gaps,
       ...(references.length > 0 && { references }),
