@@ -7,7 +7,15 @@ import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer } from '../../packages/service/src/api/server.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { createEmulatedHome, type EmulatedHome } from './emulated-home.ts'
-import { happened, served, startCommand, type Ran, type TradeRow } from './past-trades.ts'
+import {
+  candlesOf,
+  happened,
+  pricesOf,
+  served,
+  startCommand,
+  type Ran,
+  type TradeRow,
+} from './past-trades.ts'
 
 /** Rounds of 15 minutes take 15 s, and have far more trades than a page of either venue. */
 const SPEED = 60
@@ -80,6 +88,7 @@ const VENUES = [
     path: (id: string) => `/v3/venueb/${id}`,
     call: '/markets/trades',
     perSecond: 1000,
+    metrics: ['open', 'high', 'low', 'close', 'volume'],
   },
   {
     venue: 'venuec',
@@ -88,24 +97,52 @@ const VENUES = [
     path: (id: string) => `/v3/btc/markets/${id}`,
     call: '/data/trades',
     perSecond: 1,
+    metrics: ['price'],
   },
 ] as const
 
 type Venue = (typeof VENUES)[number]
 
+type PriceRow = {
+  readonly outcome: string
+  readonly value: string
+  readonly source_time: number
+}
+
+type Served = {
+  readonly market: MarketRow
+  readonly past: TradeRow[]
+  readonly observed: TradeRow[]
+  readonly prices: Readonly<Record<string, PriceRow[]>>
+}
+
 /** Everything that is served of the markets of a scope. */
-async function readAll(
-  api: Api,
-  { list, path }: Venue,
-): Promise<{ market: MarketRow; past: TradeRow[]; observed: TradeRow[] }[]> {
+async function readAll(api: Api, { list, path, metrics }: Venue): Promise<Served[]> {
   const markets = await api.all<MarketRow>(`${list}&limit=1000&${EXACT}`)
   const found = []
   for (const market of markets) {
     const trades = `${path(market.market_id)}/trades?limit=1000&${EXACT}`
     const past = await api.all<TradeRow>(`${trades}&origin=backfill`)
-    found.push({ market, past, observed: await api.all<TradeRow>(trades) })
+    const observed = await api.all<TradeRow>(trades)
+    const prices: Record<string, PriceRow[]> = {}
+    for (const metric of metrics) {
+      const history = `${path(market.market_id)}/history?metric=${metric}&limit=1000&${EXACT}`
+      prices[metric] = await api.all<PriceRow>(history)
+    }
+    found.push({ market, past, observed, prices })
   }
   return found
+}
+
+function expectCandles(prices: Served['prices'], candles: ReturnType<typeof candlesOf>): void {
+  for (const metric of ['open', 'high', 'low', 'close', 'volume'] as const) {
+    const scale = metric === 'volume' ? 1_000_000 : 10_000
+    const shown = prices[metric]!.map(
+      (row) => [row.source_time, Math.round(Number(row.value) * scale)] as const,
+    )
+    const truth = [...candles].map(([end, candle]) => [end, candle[metric]] as const)
+    expect(new Map(shown)).toEqual(new Map(truth))
+  }
 }
 
 describe('the history of venues B and C', () => {
@@ -131,7 +168,9 @@ describe('the history of venues B and C', () => {
       return found.map((one) => one.map(({ market, observed }) => [market.market_id, observed]))
     })
     expect(before.flat().some(([, observed]) => observed!.length > 100)).toBe(true)
-    await pause(Math.max(0, began + 30_000 + SETTLED_MS - Date.now()))
+    // Values of the minute in which the last market ended are settled half a minute after it.
+    const settled = Math.ceil((began + 31_000) / 60_000) * 60_000 + SETTLED_MS
+    await pause(Math.max(0, settled - Date.now()))
 
     const from = new Date(began - 600_000).toISOString()
     const to = new Date(began + 30_000).toISOString()
@@ -169,7 +208,7 @@ describe('the history of venues B and C', () => {
     let compared = 0
     for (const [index, venue] of VENUES.entries()) {
       const known = new Map(before[index]!.map(([id, observed]) => [id, observed] as const))
-      for (const { market, past, observed } of after[index]!) {
+      for (const { market, past, observed, prices } of after[index]!) {
         const { market_id: id, outcomes, close_time: close } = market
         expect(observed).toEqual(known.get(id) ?? [])
         if (close === null || close >= Date.parse(to) * 1000) continue
@@ -182,6 +221,17 @@ describe('the history of venues B and C', () => {
         expect(times).toEqual(times.toSorted((a, b) => a - b))
         expect(past.every((row) => row.received_time > row.source_time)).toBe(true)
         compared += truth.length
+        if (venue.venue === 'venueb') expectCandles(prices, candlesOf(emulator.truth.entries, key))
+        else if (truth.length > 0) {
+          const first = prices['price']!.filter(({ outcome }) => outcome === outcomes[0]!.label)
+          const shown = first.map((row) => [
+            row.source_time,
+            Math.round(Number(row.value) * 10_000),
+          ])
+          expect(new Map(shown as [number, number][])).toEqual(
+            pricesOf(emulator.truth.entries, key),
+          )
+        }
       }
     }
     expect(compared).toBeGreaterThan(1500)

@@ -52,6 +52,43 @@ export function happened(
     .sort()
 }
 
+/** The candlesticks of a market by the emulator's log: end of the minute, and what was traded in it. */
+export function candlesOf(
+  truth: readonly TruthEntry[],
+  key: string,
+): Map<number, { open: number; high: number; low: number; close: number; volume: number }> {
+  const candles = new Map<
+    number,
+    { open: number; high: number; low: number; close: number; volume: number }
+  >()
+  for (const entry of truth) {
+    if (entry.type !== 'fill' || !entry.keys.includes(key)) continue
+    const { price, size } = entry.fill
+    const end = Math.ceil(entry.time / 60_000) * 60_000_000
+    const known = candles.get(end)
+    const before = known ?? { open: price, high: price, low: price, close: price, volume: 0 }
+    candles.set(end, {
+      open: before.open,
+      high: Math.max(before.high, price),
+      low: Math.min(before.low, price),
+      close: price,
+      volume: before.volume + size,
+    })
+  }
+  return candles
+}
+
+/** The last price of a market in each minute by the emulator's log, with its second. */
+export function pricesOf(truth: readonly TruthEntry[], key: string): Map<number, number> {
+  const last = new Map<number, readonly [second: number, price: number]>()
+  for (const entry of truth) {
+    if (entry.type !== 'fill' || !entry.keys.includes(key)) continue
+    const second = Math.floor(entry.time / 1000)
+    last.set(Math.floor(entry.time / 60_000), [second, entry.fill.price])
+  }
+  return new Map([...last.values()].map(([second, price]) => [second * 1_000_000, price]))
+}
+
 /** A row of the trades route. */
 export type TradeRow = {
   readonly id: string

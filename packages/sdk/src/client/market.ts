@@ -7,6 +7,7 @@ import {
   type FullBookRowJson,
   type MarketJson,
   type MarketRouteName,
+  type PriceHistoryJson,
   type RevisionJson,
   type SampleJson,
   type TradeJson,
@@ -82,6 +83,11 @@ export class MarketClient {
   /** Samples of one metric. */
   timeseries(params: MarketRouteParams<'timeseries'>, options: WalkOptions = {}): Walk<SampleJson> {
     return this.walk('timeseries', params, options)
+  }
+
+  /** Values of one metric of the price history that the venue keeps itself. */
+  history(params: MarketRouteParams<'history'>, options: WalkOptions = {}): Walk<PriceHistoryJson> {
+    return this.walk('history', params, options)
   }
 
   /** What an order would have met, with the rows that prove it. */

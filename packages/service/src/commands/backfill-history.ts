@@ -93,9 +93,10 @@ function wordsOf({ part, calls }: HistoryProgress): string {
 }
 
 function linesOf(report: HistoryReport): string[] {
-  const { markets, complete, unresolved, trades, gaps, calls, quarantined, isStopped } = report
+  const { markets, complete, unresolved, trades, values, gaps, calls, quarantined, isStopped } =
+    report
   const lines = [
-    `${count(complete)} of ${count(markets)} markets have their result; ${count(trades)} new trades, after ${count(calls)} calls`,
+    `${count(complete)} of ${count(markets)} markets have their result; ${count(trades)} new trades and ${count(values)} values of price histories, after ${count(calls)} calls`,
   ]
   if (gaps > 0) lines.push(`${count(gaps)} spans were not available from the venue`)
   if (unresolved > 0) {

@@ -41,7 +41,7 @@ export const backfillCommand = defineCommand({
   name: 'backfill',
   args: 'VENUE',
   about:
-    'Fetches the past of a venue from before capture: of A catalogue records, resolutions, volume and liquidity of rounds of a coin, of B and C records, resolutions and trades of a series, of rounds or of an event; run again, it continues where it stopped.',
+    'Fetches the past of a venue from before capture: of A catalogue records, resolutions, volume and liquidity of rounds of a coin, of B and C records, resolutions, trades and price history of a series, of rounds or of an event; run again, it continues where it stopped.',
   options: {
     coin: parsedOption(
       'Venue A: the coin of the rounds.',

@@ -1,4 +1,5 @@
 import {
+  isBackfillKey,
   printScaled,
   PriorbookError,
   VENUES,
@@ -240,7 +241,12 @@ function deriveSample(
   events: readonly TapeEvent[],
 ): Derived {
   const samples = events.filter(
-    (event) => event.kind === 'sample' && event.instrument.key === key && event.metric === metric,
+    (event) =>
+      event.kind === 'sample' &&
+      event.instrument.key === key &&
+      event.metric === metric &&
+      // An answer of a history has many values, each of its own time.
+      (!isBackfillKey(key) || event.received === stored.received),
   )
   const sample = samples.at(-1)
   if (sample?.kind !== 'sample') return NOTHING

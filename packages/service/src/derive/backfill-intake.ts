@@ -61,6 +61,11 @@ export class BackfillIntake {
     return this.applier.counts.trades
   }
 
+  /** How many values of price histories were stored. */
+  get values(): number {
+    return this.applier.counts.samples
+  }
+
   note(note: Note): void {
     this.write({ received: now(), kind: 'note', slot: 0, bytes: toNoteBytes(note) })
   }

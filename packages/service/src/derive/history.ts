@@ -7,7 +7,13 @@ import {
 } from '@priorbook/sdk/domain'
 import { openJournalWriter } from '../journal/index.ts'
 import { catchUp } from '../recorder/catch-up.ts'
-import { backfillFacts, tradesFamily, type MarketQuery, type StoreWriter } from '../store/store.ts'
+import {
+  backfillFacts,
+  pricesFamily,
+  tradesFamily,
+  type MarketQuery,
+  type StoreWriter,
+} from '../store/store.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import type { History, HistoryContext, HistoryScope } from '../venues/capture/history.ts'
 import { BackfillIntake } from './backfill-intake.ts'
@@ -28,7 +34,7 @@ export type HistoryOptions = {
 
 /** What is being requested, and how much of it is done. */
 export type HistoryProgress = {
-  readonly part: 'catalogue' | 'trades'
+  readonly part: 'catalogue' | 'trades and prices'
   readonly done: number
   readonly total: number
   readonly calls: number
@@ -43,6 +49,7 @@ export type HistoryReport = {
   readonly unresolved: number
   /** Fetched in this run, and spans that the venue did not give. */
   readonly trades: number
+  readonly values: number
   readonly gaps: number
   readonly calls: number
   readonly quarantined: number
@@ -85,6 +92,11 @@ const LATE_AT_ONCE = 500
 /** The catalogue is not taken for complete up to its last minutes: the venue may list late. */
 const LIST_LAG = 600_000_000
 
+/** What is fetched of a market beside its record. */
+const PARTS = ['trades', 'prices'] as const
+
+type Part = (typeof PARTS)[number]
+
 type Span = { readonly from: Micros; readonly to: Micros }
 
 class HistoryRun {
@@ -107,7 +119,7 @@ class HistoryRun {
 
   async fetch(): Promise<void> {
     await this.fetchCatalogue()
-    await this.fetchTrades()
+    await this.fetchRows()
   }
 
   private async fetchCatalogue(): Promise<void> {
@@ -138,12 +150,13 @@ class HistoryRun {
       if (isComplete(record)) complete++
     }
     const { gaps } = this
-    const { quarantined, trades } = this.intake
+    const { quarantined, trades, values } = this.intake
     return {
       markets,
       complete,
       unresolved: markets - complete,
       trades,
+      values,
       gaps,
       calls: this.history.calls,
       quarantined,
@@ -182,36 +195,33 @@ class HistoryRun {
   }
 
   // Market by market, each from where the run before stopped.
-  private async fetchTrades(): Promise<void> {
+  private async fetchRows(): Promise<void> {
     const { onProgress } = this.options
     let total = 0
     for await (const _record of this.markets()) total++
     let done = 0
     for await (const record of this.markets()) {
-      const known = await this.readFetched(record.marketId)
-      if (!isFetched(record, known)) await this.fetchTradesOf(record, known)
-      onProgress?.({ part: 'trades', done: ++done, total, calls: this.history.calls })
+      for (const part of PARTS) await this.fetchPart(part, record)
+      onProgress?.({ part: 'trades and prices', done: ++done, total, calls: this.history.calls })
     }
   }
 
-  private async fetchTradesOf(record: MarketRecord, known: Span | undefined): Promise<void> {
+  private async fetchPart(part: Part, record: MarketRecord): Promise<void> {
     const { marketId, openTime, createdTime } = record
-    const family = tradesFamily(marketId)
+    const family = part === 'trades' ? tradesFamily(marketId) : pricesFamily(marketId)
+    const known = await this.readSpan(family)
+    if (isFetched(record, known)) return
     const since = known?.to ?? toMicros(0)
-    for await (const step of this.history.trades(record, since, this.signal)) {
-      const { reached, missing } = step
+    for await (const { reached, missing } of this.history[part](record, since, this.signal)) {
       if (missing !== undefined) {
         this.gaps++
-        this.intake.note({ note: 'history_gap', market: marketId, ...missing })
+        const of = part === 'trades' ? {} : { of: part }
+        this.intake.note({ note: 'history_gap', market: marketId, ...of, ...missing })
       }
       const from = known?.from ?? Math.min(reached, openTime ?? createdTime ?? reached)
       this.intake.note({ note: 'backfill', family, from, reached })
       await this.intake.flush()
     }
-  }
-
-  private async readFetched(marketId: string): Promise<Span | undefined> {
-    return this.readSpan(tradesFamily(marketId))
   }
 
   private noteListed(listed: Span): void {
@@ -278,7 +288,7 @@ function isComplete({ resolution }: MarketRecord): boolean {
   return resolution?.state === 'final'
 }
 
-// The trades of a market are complete once it has its result and all of the time before that was requested.
+// The rows of a market are complete once it has its result and all of the time before that was requested.
 function isFetched(record: MarketRecord, known: Span | undefined): boolean {
   const { closeTime = Infinity, resolvedTime = closeTime } = record
   return known !== undefined && isComplete(record) && known.to >= Math.max(closeTime, resolvedTime)

@@ -16,6 +16,7 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import {
   MERGED_FACT,
+  pricesGapKey,
   REMOVED_MARKETS,
   type InstrumentRef,
   type MarketQuery,
@@ -228,6 +229,7 @@ async function streamsOf(
   }
   for (const { venue, marketId, outcomes } of markets.values()) {
     add(venue, toBackfillKey(marketId))
+    add(venue, toBackfillKey(pricesGapKey(marketId)))
     for (const { tokenId } of outcomes) {
       if (tokenId === undefined) continue
       add(venue, tokenId)

@@ -51,6 +51,8 @@ export type Note =
 export type HistoryGap = {
   readonly note: 'history_gap'
   readonly market: string
+  /** What is missing: trades by default. */
+  readonly of?: 'prices'
   readonly start: number
   readonly end: number
   readonly why: string
@@ -128,7 +130,13 @@ const NOTES = {
     topic_id: v.optional(count),
     from: v.optional(count),
   }),
-  history_gap: v.looseObject({ market: v.string(), start: count, end: count, why: v.string() }),
+  history_gap: v.looseObject({
+    market: v.string(),
+    of: v.optional(v.literal('prices')),
+    start: count,
+    end: count,
+    why: v.string(),
+  }),
 } satisfies Record<Note['note'], v.GenericSchema>
 
 /** The bytes of a note. */

@@ -6,7 +6,7 @@ import {
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { newestPastTrade, type StoreReader } from '../store/store.ts'
+import { newestPastTrade, pricesGapKey, type StoreReader } from '../store/store.ts'
 import type { HistoryGap } from './notes.ts'
 
 /** The end of the past trades of one instrument: the newest time, and the trades that have it. */
@@ -74,13 +74,13 @@ export class PastTrades {
 /** The gap of a span that a venue's history does not give. */
 export function pastGap(
   venue: VenueId,
-  { market, start, end, why }: HistoryGap,
+  { market, of, start, end, why }: HistoryGap,
   journal: number,
 ): Gap {
   return {
     venue,
     scope: 'market',
-    key: toBackfillKey(market),
+    key: toBackfillKey(of === undefined ? market : pricesGapKey(market)),
     reason: 'unavailable',
     start: toMicros(start),
     end: toMicros(end),

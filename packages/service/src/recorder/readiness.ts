@@ -171,7 +171,10 @@ export class Readiness {
   /** Places a sample in its series; undefined where it is stored already. */
   nextSample(sample: Sample): Sample | undefined {
     const end = this.sampleEnds.get(sampleName(sample))!
-    return sample.journal <= end.journal ? undefined : end.next(sample)
+    if (sample.journal <= end.journal) return undefined
+    // A history has one value for each time, and what lies before its end is stored.
+    if (isBackfillKey(sample.instrument.key) && sample.received <= end.last) return undefined
+    return end.next(sample)
   }
 
   /** How many markets, books and series are in memory. */
@@ -322,6 +325,8 @@ async function readTrackStart(
 type SampleEnd = {
   readonly market: string
   readonly journal: number
+  /** The received time of the last sample. */
+  readonly last: number
   /** Returns the sample with a received time that is not before the last one. */
   next(sample: Sample): Sample
 }
@@ -336,6 +341,9 @@ async function readSampleEnd(store: StoreReader, sample: Sample): Promise<Sample
   return {
     market: instrument.market,
     journal: rows.journal[at] ?? 0,
+    get last() {
+      return last
+    },
     next(next) {
       if (next.received >= last) {
         last = next.received

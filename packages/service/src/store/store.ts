@@ -58,6 +58,16 @@ export function tradesFamily(marketId: string): string {
   return `trades:${marketId}`
 }
 
+/** The family of the price history of a market. */
+export function pricesFamily(marketId: string): string {
+  return `prices:${marketId}`
+}
+
+/** In place of a market's id, the name under which gaps of its price history lie. */
+export function pricesGapKey(marketId: string): string {
+  return `prices/${marketId}`
+}
+
 /** The name of the fact that says when the newest trade from a venue's history happened. */
 export function newestPastTrade(venue: VenueId): string {
   return `backfill:${venue}:newest_trade`

@@ -20,9 +20,9 @@ export type HistoryRange = {
 /** Seconds and a price between 0 and 1. */
 type HistoryPoint = { readonly t: number; readonly p: number }
 
-type Traded = { readonly proposition: Proposition; readonly price: number; readonly at: number }
+type Traded = { readonly price: number; readonly at: number }
 
-/** Max trades that are kept, of all markets together. */
+/** Max trades that are kept of each market. */
 const KEPT = 20_000
 
 const SPANS_MS: Readonly<Record<string, number>> = {
@@ -36,11 +36,12 @@ const SPANS_MS: Readonly<Record<string, number>> = {
 
 /** Creates an empty history. */
 export function createPriceHistory(): PriceHistory {
-  let kept: Traded[] = []
+  const kept = new Map<Proposition, Traded[]>()
   return {
     note(proposition, price, at) {
-      kept.push({ proposition, price, at })
-      if (kept.length > 2 * KEPT) kept = kept.slice(-KEPT)
+      const own = kept.get(proposition) ?? []
+      own.push({ price, at })
+      kept.set(proposition, own.length > 2 * KEPT ? own.slice(-KEPT) : own)
     },
     read({ condition, index }, { fromMs, toMs, fidelity }) {
       const { proposition } = condition
@@ -49,8 +50,8 @@ export function createPriceHistory(): PriceHistory {
         const p = (index === 0 ? price : ONE - price) / ONE
         last.set(Math.floor(at / (fidelity * 60_000)), { t: Math.floor(at / 1000), p })
       }
-      for (const { proposition: of, price, at } of kept) {
-        if (of === proposition && at >= fromMs && at <= toMs) add(price, at)
+      for (const { price, at } of kept.get(proposition) ?? []) {
+        if (at >= fromMs && at <= toMs) add(price, at)
       }
       if (last.size === 0 && toMs >= proposition.listTime) add(pricesOf(proposition)[0], toMs)
       return [...last.values()]

@@ -15,6 +15,7 @@ import { listOf, orNull, type JsonSchema } from '../json-schema.ts'
 import { MANIFEST_SCHEMA } from '../manifest.ts'
 import { LISTED_MARKET_SCHEMA, revisionSchema } from '../market.ts'
 import { PARITY_SCHEMA } from '../parity.ts'
+import { HISTORY_SCHEMA } from '../price-history.ts'
 import { DAY_PROOF_SCHEMA, ROOT_SCHEMA } from '../proof.ts'
 import {
   REFERENCE_AT_SCHEMA,
@@ -165,6 +166,7 @@ const MARKET_DATA: Readonly<Record<MarketRouteName, (venue: VenueId) => JsonSche
   revisions: (venue) => listOf(revisionSchema(venue)),
   trades: () => listOf(TRADE_SCHEMA),
   timeseries: () => listOf(SAMPLE_SCHEMA),
+  history: () => listOf(HISTORY_SCHEMA),
   execution: () => orNull(EXECUTION_SCHEMA),
   audit: () => orNull(AUDIT_SCHEMA),
   snapshots: () => listOf(BOOK_ROW_SCHEMA),

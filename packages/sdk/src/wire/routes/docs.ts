@@ -329,6 +329,17 @@ const MARKET_DOCS: Readonly<Record<MarketRouteName, (venue: VenueId) => Texts>> 
     description:
       'One sample per poll, also when it is unchanged. Each row names its value after its metric; the three metrics are distinct series and never merged.',
   }),
+  history: () => ({
+    summary: 'Price history that the venue keeps of a market',
+    description:
+      'Values that were fetched from the venue’s own history, from before and during capture: of B the parts of its candlesticks, of C the price of each outcome. They are not made of what was recorded, and rows are by source_time.',
+    params: {
+      metric:
+        'Exactly one of: open, high, low, close (prices of the trades in a candlestick), bid, ask (best prices at its end), volume, open_interest, price (the price at a time).',
+      start_time: `Only values of this time of the venue or after it. ${FORMS_OF_TIME}`,
+      end_time: `Only values before this time of the venue. ${FORMS_OF_TIME}`,
+    },
+  }),
   execution: (venue) => ({
     summary: 'What an order would have met',
     description: `Walks the book as of \`at\` and gives the exact volume-weighted price with its evidence: row id, levels used, age of the book, distance to the next gap, fee. ${VENUE_WIRE[venue].texts.outcomeRule} ${DISCLAIMER}`,

@@ -1,4 +1,5 @@
 import { GAP_REASONS, VENUES, type GapReason, type VenueId } from '../../domain/index.ts'
+import { HISTORY_METRICS } from '../price-history.ts'
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
 import {
@@ -114,6 +115,18 @@ export const MARKET_ROUTES = {
   timeseries: {
     address: '/timeseries',
     query: { metric: required(wordParam(SAMPLE_METRICS, 'SampleMetric')), ...ROW_PARAMS },
+    ...ROWS,
+  },
+  history: {
+    address: '/history',
+    query: {
+      metric: required(wordParam(HISTORY_METRICS, 'HistoryMetric')),
+      ...OUTCOME_PARAMS,
+      ...RANGE_PARAMS,
+      ...ORDERED_PAGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...FORMAT_PARAM,
+    },
     ...ROWS,
   },
   execution: {

@@ -85,6 +85,15 @@ async function serve(): Promise<(path: string) => Promise<Answer>> {
         trade(key, `b${index + 1}`, seconds, 4 + index),
       ),
     ],
+    samples: [100, 160].map((seconds, index) => ({
+      kind: 'sample',
+      instrument: { venue, market: MARKET, key },
+      metric: 'close',
+      value: `0.4${index}`,
+      received: at(seconds),
+      source: FETCHED,
+      journal: 9,
+    })),
     gaps: [gap],
     facts: {
       [names.from]: at(0),
@@ -194,6 +203,29 @@ describe('trades of a venue’s history', () => {
       backfilled_first_time: at(100),
       backfilled_last_time: at(520),
     })
+  })
+
+  it('have the price history of the venue beside them', async () => {
+    const get = await serve()
+    const prices = `/v3/venueb/${MARKET}/history?time_format=epoch_us&number_format=string`
+    const { data, meta } = await get(`${prices}&metric=close`)
+    expect(data).toMatchObject([
+      {
+        id: `venueb:backfill/${MARKET}/close:1`,
+        metric: 'close',
+        value: '0.4',
+        source_time: at(100),
+        received_time: FETCHED,
+      },
+      { value: '0.41', source_time: at(160) },
+    ])
+    expect(meta).toMatchObject({ metric: 'close', origin: 'backfill' })
+    expect((await get(`${prices}&metric=close&start_time=${at(101)}`)).data).toHaveLength(1)
+    const none = await get(`${prices}&metric=volume`)
+    expect(none).toMatchObject({ data: [], meta: { notice: { code: 'not_backfilled' } } })
+    expect((await get(`${prices}&metric=chance`)).status).toBe(400)
+    const csv = await get(`${prices}&metric=close&format=csv`)
+    expect(csv.text.trim().split('\n')).toHaveLength(3)
   })
 
   it('are downloaded by origin alone', async () => {

@@ -47,7 +47,7 @@ type RowPageRequest = PageRequest & {
 
 /** The differences between the routes of trades and of samples. */
 type RowKind<Stream, Columns, Row extends object> = RowSource<Stream, Columns> & {
-  readonly type: 'trade' | 'sample'
+  readonly type: 'trade' | 'sample' | 'history'
   readonly dataset: Dataset
   readonly columns: readonly (keyof Row & string)[]
   /** Why the venue has no such rows at all, where it has none. */
@@ -200,14 +200,15 @@ function receiptIn({ isFirst, state }: Page, keys: readonly string[]): ReceiptCo
 async function receiptOf(
   { store }: ApiContext,
   [stream]: readonly InstrumentRef[],
-  { type, metric }: { readonly type: 'trade' | 'sample'; readonly metric?: string },
+  { type, metric }: { readonly type: 'trade' | 'sample' | 'history'; readonly metric?: string },
   receipt: ReceiptCounts | undefined,
   knownAt: number | undefined,
 ): Promise<ReceiptJson | undefined> {
   if (receipt === undefined) return undefined
   const { rows, gaps } = receipt
   if (stream === undefined) return { rows, gaps, instruments: [] }
-  const stored = { venue: stream.venue, kind: type, metric, knownAt }
+  const kind = type === 'history' ? 'sample' : type
+  const stored = { venue: stream.venue, kind, metric, knownAt } as const
   const instruments = await withHeads(store, receipt.instruments(), stored)
   // The part of row ids between venue and sequence.
   const named = instruments.map((one) => ({ ...one, key: `${one.key}/${metric ?? type}` }))

@@ -1,12 +1,14 @@
 import { isUtf8 } from 'node:buffer'
 import {
   fromBackfillKey,
+  isBackfillKey,
   parseRowId,
   PriorbookError,
   type AuditReport,
   type AuditTarget,
 } from '@priorbook/sdk/domain'
 import {
+  HISTORY_METRICS,
   Problem,
   SAMPLE_METRICS,
   timeJson,
@@ -82,7 +84,8 @@ export function parseTarget(id: string): AuditTarget {
   const key = row.key.slice(0, Math.max(0, slash))
   const { sequence } = row
   if (word === 'trade') return { venue, key, kind: 'trade', sequence }
-  if (SAMPLE_METRICS.some((metric) => metric === word)) {
+  const metrics: readonly string[] = isBackfillKey(key) ? HISTORY_METRICS : SAMPLE_METRICS
+  if (metrics.includes(word)) {
     return { venue, key, kind: 'sample', metric: word, sequence }
   }
   return { venue, key: row.key, kind: 'book', sequence }

@@ -13,6 +13,7 @@ import { EVENTS_ROUTE } from './events.ts'
 import { EXECUTION_ROUTES } from './execution.ts'
 import { GAPS_ROUTE } from './gaps.ts'
 import { healthRoute } from './health.ts'
+import { HISTORY_ROUTES } from './history.ts'
 import { latestRoute } from './latest.ts'
 import { limitsRoute } from './limits.ts'
 import { MARKET_LIST_ROUTES } from './market-lists.ts'
@@ -42,6 +43,7 @@ export const CATALOGUE_ROUTES: readonly Route[] = [
   ...MARKET_RECORD_ROUTES.flatMap((route, index) => [route, REVISION_ROUTES[index]!]),
   ...TRADE_ROUTES,
   ...TIMESERIES_ROUTES,
+  ...HISTORY_ROUTES,
   GAPS_ROUTE,
   COVERAGE_ROUTE,
   COVERAGE_DAYS_ROUTE,

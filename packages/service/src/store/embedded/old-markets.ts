@@ -1,5 +1,5 @@
 import { isLastStatus, toBackfillKey, type VenueId } from '@priorbook/sdk/domain'
-import { REMOVED_MARKETS } from '../store.ts'
+import { pricesGapKey, REMOVED_MARKETS } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { readMarket, readRecord } from './catalog.ts'
 import type { Database, Row } from './database.ts'
@@ -95,6 +95,7 @@ function findGone(view: View, row: Row, before: number, clean: number): Gone | u
     const keys = new Set([
       market,
       toBackfillKey(market),
+      toBackfillKey(pricesGapKey(market)),
       ...tokens,
       ...streams.map(({ key }) => key),
     ])

@@ -61,6 +61,21 @@ export interface History {
     since: Micros,
     signal: AbortSignal,
   ): AsyncGenerator<TradesStep, void, void>
+  /** Requests the price history of a market that the venue keeps, from a time on, oldest first. */
+  prices(
+    record: MarketRecord,
+    since: Micros,
+    signal: AbortSignal,
+  ): AsyncGenerator<TradesStep, void, void>
+}
+
+/** Markets that live longer than this have values by the hour instead of by the minute. */
+const MINUTES_UP_TO = 7 * 86_400_000_000
+
+/** How many minutes lie between two values of the price history of a market. */
+export function historyMinutes({ openTime, closeTime }: MarketRecord): 1 | 60 {
+  if (openTime === undefined || closeTime === undefined) return 60
+  return closeTime - openTime <= MINUTES_UP_TO ? 1 : 60
 }
 
 /** How the history of a venue is fetched. */

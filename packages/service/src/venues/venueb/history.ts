@@ -10,6 +10,7 @@ import type {
 } from '../capture/history.ts'
 import { HeldAnswers } from '../capture/held-answers.ts'
 import { createPace, PatientRest } from '../capture/patient-rest.ts'
+import { walkPrices, type PriceSpan } from '../capture/price-walk.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import type { RestCall } from '../capture/rest.ts'
 import { readSeries, toRequestSeries, type OneSeries } from './catalog.ts'
@@ -24,6 +25,8 @@ const SPAN = 7 * 86_400_000_000
 /** Max pages of a span or of the archive, with 1,000 markets each. */
 const MAX_PAGES = 10_000
 const CUTOFF_AGE_MS = 600_000
+/** Candlesticks per request, below what the venue gives. */
+const MAX_CANDLES = 4000
 /** Max tickers per request. */
 const BATCH = 50
 
@@ -67,6 +70,35 @@ export class VenueBHistory implements History {
     signal: AbortSignal,
   ): AsyncGenerator<TradesStep, void, void> {
     return this.#trades.walk(record, since, signal)
+  }
+
+  async *prices(
+    record: MarketRecord,
+    since: Micros,
+    signal: AbortSignal,
+  ): AsyncGenerator<TradesStep, void, void> {
+    const { marketId: ticker, seriesTicker: series, resolvedTime } = record
+    const { markets } = await this.#cutoff(CUTOFF_AGE_MS, signal)
+    const isArchived = resolvedTime !== undefined && resolvedTime < markets
+    const live = `/series/${encodeURIComponent(series ?? '')}/markets`
+    const path = `${isArchived ? '/historical/markets' : live}/${encodeURIComponent(ticker)}/candlesticks`
+    const walk = {
+      rest: this.#rest,
+      now: () => this.#context.sink.now(),
+      maxValues: MAX_CANDLES,
+      callsOf: (_record: MarketRecord, { from, to, minutes }: PriceSpan) => [
+        {
+          request: { kind: 'history_candles', ticker, minutes },
+          path,
+          query: {
+            start_ts: String(from),
+            end_ts: String(to),
+            period_interval: String(minutes),
+          },
+        },
+      ],
+    }
+    yield* walkPrices(walk, record, since, signal)
   }
 
   async *catalogue(

@@ -26,6 +26,7 @@ import {
 } from '../capture/fields.ts'
 import { asPastTrades } from '../capture/past-trades.ts'
 import { heedSelection } from '../capture/selection/told.ts'
+import { normalizeCandles } from './candles.ts'
 import { contextOf, normalizeCatalogAnswer } from './catalog.ts'
 import { readInstrument } from './fields.ts'
 import { isLifecycle, normalizeLifecycle } from './lifecycle.ts'
@@ -126,6 +127,8 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
       return normalizeOrderbooks(value, at, depthOf(request))
     case 'trades':
       return normalizeTradesAnswer(value, at)
+    case 'history_candles':
+      return normalizeCandles(request, value, at)
     case 'history_trades': {
       const { events, problems } = normalizeTradesAnswer(value, at)
       return asPastTrades(request, request['ticker'], events, problems)

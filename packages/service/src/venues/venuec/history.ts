@@ -9,6 +9,7 @@ import type {
 } from '../capture/history.ts'
 import { HeldAnswers } from '../capture/held-answers.ts'
 import { createPace, PatientRest } from '../capture/patient-rest.ts'
+import { walkPrices, type PriceSpan } from '../capture/price-walk.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { parseRoundSlug } from './fields.ts'
 import { GAMMA_PAGE, MAX_OFFSET } from './pages.ts'
@@ -18,11 +19,18 @@ import { PastTrades } from './past-trades.ts'
 export type VenueCHistoryOptions = {
   readonly gammaBase: string
   readonly dataBase: string
-  readonly quotas: { readonly gamma: QuotaOptions; readonly data: QuotaOptions }
+  readonly clobBase: string
+  readonly quotas: {
+    readonly gamma: QuotaOptions
+    readonly data: QuotaOptions
+    readonly prices: QuotaOptions
+  }
 }
 
 /** Markets are listed by the time of their end, in spans of at most this length. */
 const SPAN = 86_400_000_000
+/** Values of the price history per request. */
+const MAX_POINTS = 4000
 /** Rounds are listed this long before they end. */
 const AHEAD = 2 * 86_400_000_000
 
@@ -30,10 +38,12 @@ const AHEAD = 2 * 86_400_000_000
 export class VenueCHistory implements History {
   readonly #gamma: PatientRest
   readonly #data: PatientRest
+  readonly #clob: PatientRest
   readonly #trades: PastTrades
   readonly #context: HistoryContext
 
-  constructor({ gammaBase, dataBase, quotas }: VenueCHistoryOptions, context: HistoryContext) {
+  constructor(options: VenueCHistoryOptions, context: HistoryContext) {
+    const { gammaBase, dataBase, clobBase, quotas } = options
     const { sink, clock } = context
     const held = new HeldAnswers(sink)
     const shared = { ...context, label: 'venue C' }
@@ -49,11 +59,16 @@ export class VenueCHistory implements History {
       pace: createPace(quotas.data, clock),
       sink: held.sink,
     })
+    this.#clob = new PatientRest({
+      ...shared,
+      base: clobBase,
+      pace: createPace(quotas.prices, clock),
+    })
     this.#trades = new PastTrades({ rest: this.#data, held, now: () => sink.now() })
   }
 
   get calls(): number {
-    return this.#gamma.calls + this.#data.calls
+    return this.#gamma.calls + this.#data.calls + this.#clob.calls
   }
 
   trades(
@@ -62,6 +77,31 @@ export class VenueCHistory implements History {
     signal: AbortSignal,
   ): AsyncGenerator<TradesStep, void, void> {
     return this.#trades.walk(record, since, signal)
+  }
+
+  prices(
+    record: MarketRecord,
+    since: Micros,
+    signal: AbortSignal,
+  ): AsyncGenerator<TradesStep, void, void> {
+    const walk = {
+      rest: this.#clob,
+      now: () => this.#context.sink.now(),
+      maxValues: MAX_POINTS,
+      callsOf: ({ marketId, outcomes }: MarketRecord, { from, to, minutes }: PriceSpan) =>
+        outcomes.flatMap(({ tokenId }) => {
+          if (tokenId === undefined) return []
+          const request = { kind: 'history_prices', condition_id: marketId, token_id: tokenId }
+          const query = {
+            market: tokenId,
+            startTs: String(from),
+            endTs: String(to),
+            fidelity: String(minutes),
+          }
+          return [{ request, path: '/prices-history', query }]
+        }),
+    }
+    return walkPrices(walk, record, since, signal)
   }
 
   async *catalogue(

@@ -55,8 +55,10 @@ const SETTINGS = {
   ),
 } as const
 
-// Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500, data /trades 200.
+// Sliding windows of ten seconds that the venue publishes: Gamma /markets 300, CLOB /book 1,500, data /trades 200,
+// CLOB /prices-history 1,000.
 const GAMMA_QUOTA = { limit: 300, windowMs: 10_000 }
+const PRICES_QUOTA = { limit: 1000, windowMs: 10_000 }
 const DATA_QUOTA = { limit: 200, windowMs: 10_000 }
 const CLOB_QUOTA = { limit: 1500, windowMs: 10_000 }
 /** Max tokens per socket. Above 500 the venue sends no first books. */
@@ -80,9 +82,9 @@ export const VENUE_C_DEFINITION = defineVenue({
   history: {
     selectors: [['asset', 'window'], ['event']],
     baseOf: ({ gamma }) => gamma,
-    open: ({ gamma: gammaBase, data: dataBase }, context) => {
-      const quotas = { gamma: GAMMA_QUOTA, data: DATA_QUOTA }
-      return new VenueCHistory({ gammaBase, dataBase, quotas }, context)
+    open: ({ gamma: gammaBase, data: dataBase, clob: clobBase }, context) => {
+      const quotas = { gamma: GAMMA_QUOTA, data: DATA_QUOTA, prices: PRICES_QUOTA }
+      return new VenueCHistory({ gammaBase, dataBase, clobBase, quotas }, context)
     },
   },
   createConnector({ config, emulated, speed }, context) {

@@ -31,6 +31,7 @@ import {
   type SidedLevel,
 } from './native.ts'
 import { toTrade } from './to-trade.ts'
+import { normalizePricesHistory } from './past-prices.ts'
 import { isReferenceMessage, normalizeReference, referenceOf } from './reference.ts'
 
 /**
@@ -66,6 +67,8 @@ function normalizeAnswer(request: CaptureRequest, value: unknown, at: Arrival): 
     case 'clob_markets':
     case 'clob_market':
       return normalizeClobMarkets(value, at)
+    case 'history_prices':
+      return normalizePricesHistory(request, value, at)
     case 'history_trades': {
       const { trades, problems } = normalizeDataTrades(request, value, at)
       return asPastTrades(request, request['condition_id'], trades, problems)

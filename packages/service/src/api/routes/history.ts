@@ -1,0 +1,63 @@
+import { toBackfillKey } from '@priorbook/sdk/domain'
+import {
+  HISTORY_CSV_COLUMNS,
+  marketContract,
+  toHistoryJson,
+  type PriceHistoryJson,
+} from '@priorbook/sdk/wire'
+import { gapsOfKeys, storeGaps } from '../../rows/index.ts'
+import { backfillFacts, pricesFamily, pricesGapKey } from '../../store/store.ts'
+import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
+import { findMarket } from '../markets/find.ts'
+import { instrumentsOf } from '../markets/instruments.ts'
+import { answerRowPage } from '../pages/row-page.ts'
+import { defineRoute, type Notice, type Route } from '../route.ts'
+
+/** The price history that a venue keeps of a market. */
+export const HISTORY_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(historyRoute)
+
+function historyRoute(address: VenueAddress): Route {
+  const { venue } = address
+  return defineRoute(
+    marketContract('history', venue, address.isPlain),
+    async (request, context) => {
+      const { metric } = request.query
+      const { store } = context
+      const state = await findMarket(context, address, request.path, request.grant)
+      const { marketId } = state.record
+      const explainEmpty = async (): Promise<Notice> => {
+        const { reached } = backfillFacts(venue, pricesFamily(marketId))
+        if ((await store.fact(reached)) === undefined) return NOT_FETCHED
+        return {
+          code: 'no_rows_in_range',
+          message: 'The venue’s history has nothing in the range.',
+        }
+      }
+      const instruments = await instrumentsOf(context, state.record)
+      return answerRowPage(context, request, state, {
+        type: 'history',
+        dataset: 'metrics',
+        columns: HISTORY_CSV_COLUMNS,
+        missing: undefined,
+        isPast: true,
+        scope: { metric },
+        meta: { metric, origin: 'backfill' },
+        streams: instruments.map((one) => ({ ...one, key: toBackfillKey(one.key), metric })),
+        metric,
+        gapsOf: (streams, span) => {
+          const keys = [toBackfillKey(pricesGapKey(marketId)), ...streams.map(({ key }) => key)]
+          return gapsOfKeys(storeGaps(store, venue), keys, span)
+        },
+        read: (query) => store.samples({ ...query, metric }),
+        explainEmpty,
+        toJson: ({ columns, row, ordinal }, stream, style): PriceHistoryJson =>
+          toHistoryJson(columns, row, ordinal, stream, style),
+      })
+    },
+  )
+}
+
+const NOT_FETCHED: Notice = {
+  code: 'not_backfilled',
+  message: 'The price history of this market was not fetched from the venue.',
+}
