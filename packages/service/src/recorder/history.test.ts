@@ -11,8 +11,8 @@ const MADE = { origin: 'emulator', recorder: 'r1' } as const
 
 type Tape = {
   readonly store: EmbeddedStore
-  answer(request: object, value: object): Promise<void>
-  note(note: object): Promise<void>
+  readonly answer: (request: object, value: object) => Promise<void>
+  readonly note: (note: object) => Promise<void>
 }
 
 function openTape(): Tape {
