@@ -32,6 +32,19 @@ export function startCommand(
   }
 }
 
+/** The most answers of some paths within any window of this length, by the emulator's log. */
+export function peakOf(truth: readonly TruthEntry[], path: RegExp, windowMs: number): number {
+  const times = truth.flatMap((entry) =>
+    entry.type === 'answer' && path.test(entry.path) ? [entry.made] : [],
+  )
+  let peak = 0
+  for (let first = 0, last = 0; last < times.length; last++) {
+    while (times[last]! - times[first]! >= windowMs * 1000) first++
+    peak = Math.max(peak, last - first + 1)
+  }
+  return peak
+}
+
 /** A trade in the terms of the first outcome, as text: time, price, size, side of the taker. */
 export type TradeText = string
 
