@@ -7,7 +7,7 @@ import { openEmbeddedStore } from '../../packages/service/src/store/embedded/ope
 import type { EmulatedHome } from './emulated-home.ts'
 
 /** A page of any route. */
-export type Page<Row> = {
+type Page<Row> = {
   readonly data: readonly Row[]
   readonly pagination: { readonly next_cursor: string | null }
   readonly meta: Readonly<Record<string, unknown>>
