@@ -19,7 +19,7 @@ const FAULTS = process.env['BENCH_FAULTS'] ?? 'none'
 const OPEN_SHARE = 0.99
 const GIVE_UP_SECONDS = 300
 
-/** One second of the recorder: messages and processor time so far, books open and memory now, lag lately. */
+/** About a second of the recorder, more while it is busy: messages and processor time so far, books open and memory now, lag lately. */
 export type BreadthSecond = {
   readonly messages: number
   readonly books: number
@@ -45,12 +45,12 @@ export function benchBreadth(): Promise<Record<string, unknown>> {
     const cold = await record(folder, addresses, wanted, SECONDS)
     const warm = await record(folder, addresses, wanted, 10)
     await endInput(emulator)
-    const steady = cold.seconds.slice(cold.openAt)
+    const steady = cold.seconds.filter(({ elapsed }) => elapsed >= cold.openAt)
     const [first, last] = [steady[0], steady.at(-1)]
     if (first === undefined || last === undefined || first === last) {
       return { books_open: cold.seconds.at(-1)?.books ?? 0, cold_start_s: null }
     }
-    const seconds = steady.length - 1
+    const seconds = last.elapsed - first.elapsed
     return {
       books_open: last.books,
       messages_per_s: Math.round((last.messages - first.messages) / seconds),
@@ -70,15 +70,15 @@ async function record(
   addresses: string,
   wanted: number,
   wantedSeconds: number,
-): Promise<{ readonly seconds: BreadthSecond[]; readonly openAt: number }> {
+): Promise<{ readonly seconds: (BreadthSecond & { elapsed: number })[]; openAt: number }> {
   const begun = performance.now()
   const child = startChild(CHILD, [folder, addresses], OPTIONS)
-  const seconds: BreadthSecond[] = []
+  const seconds: (BreadthSecond & { elapsed: number })[] = []
   let openAt: number | undefined
   for await (const line of createInterface({ input: child.stdout! })) {
-    const second = JSON.parse(line) as BreadthSecond
-    seconds.push(second)
     const elapsed = Math.round((performance.now() - begun) / 1000)
+    const second = { ...(JSON.parse(line) as BreadthSecond), elapsed }
+    seconds.push(second)
     if (openAt === undefined && second.books >= wanted) openAt = elapsed
     if (seconds.length % 10 === 0) console.error(`${elapsed} s: ${JSON.stringify(second)}`)
     if (openAt === undefined ? elapsed > GIVE_UP_SECONDS : elapsed > openAt + wantedSeconds) break
