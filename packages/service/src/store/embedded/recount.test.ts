@@ -1,6 +1,10 @@
 import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { PriorbookError, toMicros, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import { BookAssembler } from '@priorbook/sdk/tape'
+import { describe, expect, test, vi } from 'vitest'
+import type { AppendBatch } from '../store.ts'
+import { Database } from './database.ts'
 import { openEmbeddedStore } from './open.ts'
 import { makeBatches } from './tape-batches.testing.ts'
 import { createTempFolder } from './temp-folder.testing.ts'
@@ -50,6 +54,54 @@ describe('the lists and sums that the store keeps', () => {
     const kept = keptIn(file)
     expect(kept['day']!.length).toBeGreaterThan(0)
     expect(kept['listing']!.length).toBeGreaterThan(0)
+    forgetCounts(file)
+    await openEmbeddedStore({ file }).close()
+    expect(keptIn(file)).toEqual(kept)
+  })
+
+  test('are right after rows could not be moved to another asset at once', async () => {
+    const file = join(createTempFolder(), 'tape.db')
+    const store = openEmbeddedStore({ file })
+    const book = new BookAssembler({ venue: 'venuec', market: '0x1', key: '1' })
+    let journal = 0
+    const batchOf = (asset?: string): AppendBatch => {
+      const at = { received: toMicros(1_790_000_000_000_000 + ++journal * 1000), journal }
+      const record: MarketRecord = {
+        venue: 'venuec',
+        marketId: '0x1',
+        outcomes: [],
+        units: VENUES.venuec.units,
+        native: {},
+        ...(asset === undefined ? {} : { asset }),
+      }
+      const { instrument } = book
+      const taken = book.take({ kind: 'snapshot', instrument, ...at, bids: [], asks: [] })
+      if ('violation' in taken) throw new Error(taken.detail)
+      const maker = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+      const rows = {
+        observations: [taken],
+        revisions: [{ kind: 'market' as const, record, ...at }],
+      }
+      return { venue: 'venuec', position: journal, ...maker, ...rows }
+    }
+    await store.append(batchOf())
+    // The second transaction of the next commit moves the rows.
+    const { write } = Database.prototype
+    let writes = 0
+    const spy = vi.spyOn(Database.prototype, 'write').mockImplementation(function (
+      this: Database,
+      work: () => unknown,
+    ) {
+      if (++writes === 2) throw new PriorbookError('disk_full', 'no space is left')
+      return write.call(this, work)
+    })
+    await store.append(batchOf('BTC'))
+    spy.mockRestore()
+    expect(writes).toBe(2)
+    await store.append(batchOf('BTC'))
+    await store.append(batchOf('ETH'))
+    await store.close()
+    const kept = keptIn(file)
     forgetCounts(file)
     await openEmbeddedStore({ file }).close()
     expect(keptIn(file)).toEqual(kept)

@@ -40,6 +40,8 @@ export class RowTally {
   private readonly facets = new WeakMap<Stream, Facets>()
   /** Streams of markets that got another asset or window in this commit. */
   private moves = new Map<Stream, { readonly from: Facets; readonly to: Facets }>()
+  /** Moves of commits before this one, whose rows could not be moved yet. */
+  private unmoved: RowTally['moves'] = new Map()
   /** Streams without a gap since their last row; all others are looked up. */
   private readonly whole = new WeakSet<Stream>()
   /**
@@ -63,7 +65,7 @@ export class RowTally {
     this.created = []
     this.fresh = new Set()
     this.counted = new Set()
-    this.moves = new Map()
+    this.moves = new Map(this.unmoved)
     for (const stream of this.opened) this.accounts.delete(stream)
     this.opened = []
     for (const sum of this.waiting) settle(sum)
@@ -135,14 +137,12 @@ export class RowTally {
   moveCommitted(): void {
     const { moves, view } = this
     this.opened = []
+    this.unmoved = moves
     if (moves.size === 0) return
-    this.moves = new Map()
     const { database } = view
     database.write(() => {
       const seen = new Set<string>()
       for (const [stream, { from, to }] of moves) {
-        this.facets.set(stream, to)
-        this.accounts.delete(stream)
         const first = firstReceived(view, stream)
         if (sameFacets(from, to) || first === undefined) continue
         addStream(database, stream, from, first, -1)
@@ -160,6 +160,13 @@ export class RowTally {
       }
       writeState(database, STATE.counted, 1)
     })
+    // Until then their rows are counted where the earlier ones are.
+    for (const [stream, { to }] of moves) {
+      this.facets.set(stream, to)
+      this.accounts.delete(stream)
+    }
+    this.unmoved = new Map()
+    this.moves = new Map()
   }
 
   /** Writes the sums of a batch; its rows, revisions and gaps are in the transaction already. */
