@@ -8,6 +8,7 @@ import {
 import type { MarketPage, MarketQuery, MarketState } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
+import { EVENT_DRAFT } from './events.ts'
 import { KeptRecords } from './kept-records.ts'
 import { MARKET_TABLES, type Listed } from './listed.ts'
 import { takePage } from './list-page.ts'
@@ -291,6 +292,8 @@ export function relistMarkets(database: Database, after: number): number | undef
       const { record } = toState(readRevision(database, id, row['revisions'] as number))
       const sortTime = row['sort_time'] as number
       saveListing(database, id, record, sortTime, (market) => readRecord(database, market))
+      // Damage that an event meets is of this market too.
+      database.writeDraft(EVENT_DRAFT)
     } catch (error) {
       if (!isDamage(error)) throw error
     }

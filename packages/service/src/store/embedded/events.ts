@@ -184,8 +184,11 @@ export function eventNamesOf(record: MarketRecord): EventNames {
 
 type NewRow = Omit<EventRow, 'family' | 'line'>
 
+/** The name of the draft of events. */
+export const EVENT_DRAFT = 'events'
+
 function draftOf(database: Database): EventDraft {
-  return database.draft('events', () => new EventDraft(database))
+  return database.draft(EVENT_DRAFT, () => new EventDraft(database))
 }
 
 /** The events of one transaction: a list of markets names an event once for each of its markets. */

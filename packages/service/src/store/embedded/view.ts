@@ -278,12 +278,14 @@ export class View {
     const told = this.lastLog
     this.followAdoptions()
     if (sealedThrough !== this.sealedThrough) {
-      if (sealedThrough > told) this.missed('behind')
-      // The log was truncated. Reading the short rest again bounds this process's memory.
-      this.tail.clear()
-      this.lastLog = sealedThrough
       this.sealedThrough = sealedThrough
-      this.damagedLog = undefined
+      if (sealedThrough <= told && this.damagedLog === undefined) this.dropPacked()
+      else {
+        if (sealedThrough > told) this.missed('behind')
+        this.tail.clear()
+        this.lastLog = sealedThrough
+        this.damagedLog = undefined
+      }
     }
     if (this.damagedLog !== undefined) return
     const rows = this.database.all(
@@ -311,6 +313,21 @@ export class View {
       this.lastLog = id
     }
     if (first || this.database.readOnly) this.checkLogEnd()
+  }
+
+  // The log was truncated after all of it was read: its rows that are in chunks now are dropped, which bounds
+  // this process's memory. To read the rest again would take seconds where a pass was long.
+  private dropPacked(): void {
+    const ids = JSON.stringify([...this.tail.streams.keys()])
+    const sql = 'SELECT id, next FROM stream WHERE id IN (SELECT value FROM json_each(?))'
+    const nexts = new Map(
+      this.database.all(sql, ids).map(({ id, next }) => [id as number, next as number]),
+    )
+    for (const id of [...this.tail.streams.keys()]) {
+      const next = nexts.get(id)
+      if (next === undefined) this.tail.forget(id)
+      else this.tail.dropBefore(id, next)
+    }
   }
 
   /** Drops cached names after streams were replaced, by this process or another. */

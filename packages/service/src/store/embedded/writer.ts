@@ -42,8 +42,8 @@ export type SealLimits = {
   readonly step: number
 }
 
-/** Streams that a writer keeps in memory: books and trades of all open markets of large venues, at about 1 KB. */
-export const WRITER_STREAMS = 65_536
+/** Streams without rows in the log that a writer keeps in memory, with the directories of their chunks. */
+export const WRITER_STREAMS = 16_384
 
 const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
 // A pass writes the part of every stream again that has a row in the log. A venue of tens of thousands of books
