@@ -171,15 +171,16 @@ class RestClient implements Rest {
 // How often a call is made that has no answer, and the wait before it is made again.
 const ATTEMPTS = 4
 const RETRY_MS = 500
-// An answer waits while a recorder that has just started reads what hundreds of sockets have brought.
-const PATIENT_MS = 30_000
 
-/** Waits longer, and makes calls again that had no answer, for lists that must not begin again because one page failed. */
+/** How long a page of a walk may take: it waits while a recorder that has just started reads hundreds of sockets. */
+export const PAGE_MS = 30_000
+
+/** Makes calls again that had no answer, for lists that must not begin again because one page failed. */
 export function withRetries(rest: Rest, clock: Clock): Rest {
   return {
     async send(call, signal) {
       for (let attempt = 1; ; attempt++) {
-        const answer = await rest.send({ timeoutMs: PATIENT_MS, ...call }, signal)
+        const answer = await rest.send(call, signal)
         const isLost = !answer.ok && (answer.status ?? 500) >= 429
         if (!isLost || attempt === ATTEMPTS) return answer
         await sleep(RETRY_MS * attempt, signal, clock)

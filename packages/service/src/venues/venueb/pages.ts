@@ -17,7 +17,7 @@ export type CursorList = {
   readonly query: Readonly<Record<string, string>>
   /** Max pages; 50 by default, beyond any series, with 1,000 markets or 200 events a page. */
   readonly maxPages?: number
-} & Pick<RestCall, 'describe' | 'keep'>
+} & Pick<RestCall, 'describe' | 'keep' | 'timeoutMs'>
 
 const MAX_PAGES = 50
 

@@ -4,7 +4,7 @@ import { sleep } from '../../lib/wait.ts'
 import type { CaptureRequest, CaptureSink } from '../capture/contract.ts'
 import { isObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
-import type { RestAnswer } from '../capture/rest.ts'
+import { PAGE_MS, type RestAnswer } from '../capture/rest.ts'
 import { readSeries, toRequestSeries, type OneSeries } from './catalog.ts'
 import { STATUSES, type Discovery } from './discovery.ts'
 import { readCursorPages, type RequestContext } from './pages.ts'
@@ -110,7 +110,7 @@ export class VenueWalk implements Discovery {
     for (const status of STATUSES) {
       const request = { kind: 'events', status }
       const query = { status, limit: '200', with_nested_markets: 'true' }
-      const list = { request, path: '/events', query, maxPages: MAX_PAGES }
+      const list = { request, path: '/events', query, maxPages: MAX_PAGES, timeoutMs: PAGE_MS }
       const end = await readCursorPages(
         this.#options,
         { ...list, describe: (value) => this.#describe(request, value) },

@@ -187,8 +187,8 @@ function openTimeOf(
     readInstant(market['eventStartTime'], 'eventStartTime') ??
     (round === undefined ? undefined : roundStart(round)) ??
     readInstant(event?.own['startTime'], 'startTime')
-  const listed = readInstant(market['startDate'], 'startDate')
-  return round === undefined ? (listed ?? starts) : (starts ?? listed)
+  const listed = (): Micros | undefined => readInstant(market['startDate'], 'startDate')
+  return round === undefined ? (listed() ?? starts) : (starts ?? listed())
 }
 
 // A market that was requested alone contains its event, without the event's other markets.

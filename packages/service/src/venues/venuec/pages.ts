@@ -1,7 +1,7 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import type { CaptureLog, CaptureRequest } from '../capture/contract.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
-import type { Rest, RestAnswer } from '../capture/rest.ts'
+import { PAGE_MS, type Rest, type RestAnswer } from '../capture/rest.ts'
 
 /** A market of a list, as far as is needed to know whether it is wanted. */
 export type ListedMarket = { readonly slug: string; readonly conditionId: string }
@@ -22,7 +22,7 @@ export const GAMMA_PAGE = 100
 /** Beyond this offset Gamma answers 422. */
 export const MAX_OFFSET = 10_000
 /** Markets that a page of a long list has in common with the one before: each that ends meanwhile moves the others up. */
-const OVERLAP = 10
+export const OVERLAP = 10
 /** Pages of a long list that are requested together: an answer waits for the commit of the one before. */
 const PAGES_AT_ONCE = 4
 
@@ -165,6 +165,7 @@ export class CatalogClient {
         request,
         path: '/markets',
         query: { closed: 'false', include_tag: 'true', limit: String(GAMMA_PAGE), ...query },
+        timeoutMs: PAGE_MS,
         describe: (value) =>
           isKept(idsOf(value)) ? this.#options.tell(request, value) : undefined,
       },
