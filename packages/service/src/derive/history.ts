@@ -124,8 +124,9 @@ class HistoryRun {
 
   private async fetchCatalogue(): Promise<void> {
     const { scope } = this.options
+    // One call; the store may know some of its markets only.
     if (scope.event !== undefined) {
-      if (!(await this.isWhole())) await this.request(scope)
+      await this.request(scope)
       return
     }
     const before = await this.readCovered()
@@ -218,6 +219,8 @@ class HistoryRun {
         const of = part === 'trades' ? {} : { of: part }
         this.intake.note({ note: 'history_gap', market: marketId, ...of, ...missing })
       }
+      // What is missing is noted with the position behind it, or not at all.
+      if (reached === undefined) continue
       const from = known?.from ?? Math.min(reached, openTime ?? createdTime ?? reached)
       this.intake.note({ note: 'backfill', family, from, reached })
       await this.intake.flush()
@@ -263,15 +266,6 @@ class HistoryRun {
       if (!page.hasMore || last === undefined) return
       after = { openTime: last.sortTime, venue, marketId: last.record.marketId }
     }
-  }
-
-  private async isWhole(): Promise<boolean> {
-    let count = 0
-    for await (const record of this.markets()) {
-      if (!isComplete(record)) return false
-      count++
-    }
-    return count > 0
   }
 
   private async areComplete(marketIds: readonly string[]): Promise<boolean> {

@@ -37,7 +37,8 @@ export type CatalogueStep = { readonly reached: Micros }
  * that the venue does not give.
  */
 export type TradesStep = {
-  readonly reached: Micros
+  /** Absent where more follows that is noted together with it. */
+  readonly reached?: Micros
   readonly missing?: { readonly start: Micros; readonly end: Micros; readonly why: string }
 }
 

@@ -107,13 +107,16 @@ export class VenueBHistory implements History {
   ): AsyncGenerator<CatalogueStep, void, void> {
     const { series, event, start, end, withOpen } = scope
     if (event !== undefined) {
-      await this.#readEvent(event, signal)
-      return
+      const why = await this.#readEvent(event, signal)
+      if (why === undefined) return
+      throw new PriorbookError('invalid_argument', `venue B gives no event ${event}: ${why}`)
     }
     if (series === undefined) return
     await this.#readSeries(series, signal)
     const cutoff = await this.#cutoff(CUTOFF_AGE_MS, signal)
-    if (start < cutoff.markets) await this.#listArchive(series, scope, signal)
+    if (start < cutoff.markets) {
+      for await (const _page of this.#listArchive(series, scope, signal)) yield { reached: start }
+    }
     for (let from = start; from < end;) {
       const to = toMicros(Math.min(from + SPAN, end))
       const ended = {
@@ -159,51 +162,68 @@ export class VenueBHistory implements History {
     await this.#readPages(
       { request: { kind: 'history_markets' }, path: '/markets', query },
       signal,
-      {
-        keep: false,
-        onListed: (listed) => {
-          for (const { ticker, event, close = from } of listed) {
-            if (close < from || close >= to) continue
-            const tickers = events.get(event)
-            if (tickers === undefined) events.set(event, [ticker])
-            else tickers.push(ticker)
-          }
-        },
+      (listed) => {
+        for (const { ticker, event, close = from } of listed) {
+          if (close < from || close >= to) continue
+          const tickers = events.get(event)
+          if (tickers === undefined) events.set(event, [ticker])
+          else tickers.push(ticker)
+        }
       },
     )
     for (const [event, tickers] of events) {
       if (await this.#context.areComplete(tickers)) continue
-      await this.#readEvent(event, signal)
+      const why = await this.#readEvent(event, signal)
+      if (why !== undefined) {
+        const detail = `venue B lists event ${event} and does not give it: ${why}`
+        throw new PriorbookError('upstream_failed', detail)
+      }
       yield event
     }
   }
 
   // Markets that settled before the cutoff are in the archive alone, which has no filter by time.
-  async #listArchive(series: string, scope: HistoryScope, signal: AbortSignal): Promise<void> {
+  // A step after each page: what it brought is stored before the next one.
+  async *#listArchive(
+    series: string,
+    scope: HistoryScope,
+    signal: AbortSignal,
+  ): AsyncGenerator<number, void, void> {
     const request = this.#requestOf({ kind: 'history_markets', series })
     const isMeant = ({ close = scope.start }: Listed): boolean =>
       close >= scope.start && close < scope.end
-    const query = { series_ticker: series, limit: '1000', mve_filter: 'exclude' }
-    await this.#readPages({ request, path: '/historical/markets', query }, signal, {
-      describe: (value) => (listedIn(value).some(isMeant) ? request : undefined),
-    })
+    const shared = { series_ticker: series, limit: '1000', mve_filter: 'exclude' }
+    const path = '/historical/markets'
+    const seen = new Set<string>()
+    for (let cursor: string | undefined; ;) {
+      const query = cursor === undefined ? shared : { ...shared, cursor }
+      const describe = (value: unknown): CaptureRequest | undefined =>
+        listedIn(value).some(isMeant) ? request : undefined
+      const answer = await this.#rest.send({ request, path, query, describe }, signal)
+      const next = answer.ok && isObject(answer.value) ? answer.value['cursor'] : undefined
+      const hasMore = typeof next === 'string' && next !== ''
+      if (!answer.ok || (hasMore && (seen.has(next) || seen.size >= MAX_PAGES))) {
+        throw new PriorbookError('upstream_failed', `venue B did not list ${path} to its end`)
+      }
+      yield listedIn(answer.value).length
+      if (!hasMore) return
+      seen.add(next)
+      cursor = next
+    }
   }
 
   async #readPages(
     list: Pick<RestCall, 'request' | 'path'> & { query: Readonly<Record<string, string>> },
     signal: AbortSignal,
-    how: Pick<RestCall, 'keep' | 'describe'> & {
-      readonly onListed?: (listed: readonly Listed[]) => void
-    },
+    onListed: (listed: readonly Listed[]) => void,
   ): Promise<void> {
-    const { onListed, ...kept } = how
     const { log } = this.#context
     const end = await readCursorPages(
       { rest: this.#rest, log },
-      { ...list, ...kept, maxPages: MAX_PAGES },
+      { ...list, keep: false, maxPages: MAX_PAGES },
       ({ value }) => {
         const listed = listedIn(value)
-        onListed?.(listed)
+        onListed(listed)
         return listed.length
       },
       signal,
@@ -212,8 +232,8 @@ export class VenueBHistory implements History {
     throw new PriorbookError('upstream_failed', `venue B did not list ${list.path} to its end`)
   }
 
-  async #readEvent(event: string, signal: AbortSignal): Promise<void> {
-    const { log } = this.#context
+  /** Requests an event with its markets; returns why the venue did not give it. */
+  async #readEvent(event: string, signal: AbortSignal): Promise<string | undefined> {
     const request = { kind: 'history_event', ticker: event }
     const path = `/events/${encodeURIComponent(event)}`
     const query = { with_nested_markets: 'true' }
@@ -223,7 +243,7 @@ export class VenueBHistory implements History {
       return typeof series === 'string' ? this.#requestOf({ ...request, series }) : request
     }
     const answer = await this.#rest.send({ request, path, query, describe }, signal)
-    if (!answer.ok) log.warn({ event, why: answer.why }, 'venue B does not have this event')
+    return answer.ok ? undefined : answer.why
   }
 
   async #readSeries(series: string, signal: AbortSignal): Promise<void> {
@@ -251,8 +271,12 @@ export class VenueBHistory implements History {
     const call = { request: { kind: 'cutoff' }, path: '/historical/cutoff', keep: false }
     const answer = await this.#rest.send(call, signal)
     const said = answer.ok && isObject(answer.value) ? answer.value : {}
-    const read = (name: string): Micros =>
-      isNoTime(said[name]) ? toMicros(0) : readTime(said[name], name)
+    // Without it nothing says where older markets and trades are.
+    const read = (name: string): Micros => {
+      if (!isNoTime(said[name])) return readTime(said[name], name)
+      const why = answer.ok ? `no ${name}` : answer.why
+      throw new PriorbookError('upstream_failed', `venue B did not name its cutoff: ${why}`)
+    }
     const [markets, trades] = [read('market_settled_ts'), read('trades_created_ts')]
     this.#cutoffs = { asked: now, markets, trades }
     return this.#cutoffs

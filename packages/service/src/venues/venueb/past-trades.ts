@@ -131,7 +131,9 @@ export class PastTrades {
     const kept = held.take()
     const trades = answer.ok && isObject(answer.value) ? answer.value['trades'] : undefined
     if (!answer.ok) return { refused: `the venue refused its trades: ${answer.why}` }
-    if (kept === undefined || !Array.isArray(trades)) return { refused: 'the venue gave no list' }
+    if (kept === undefined || !Array.isArray(trades)) {
+      throw new PriorbookError('upstream_failed', `venue B gave no list of trades of ${ticker}`)
+    }
     const { cursor: next } = answer.value as { readonly cursor?: unknown }
     const more = typeof next === 'string' && next !== '' && trades.length > 0 ? next : undefined
     return { trades, cursor: more, answer: kept }

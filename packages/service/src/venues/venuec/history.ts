@@ -12,7 +12,7 @@ import { createPace, PatientRest } from '../capture/patient-rest.ts'
 import { walkPrices, type PriceSpan } from '../capture/price-walk.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
 import { parseRoundSlug } from './fields.ts'
-import { GAMMA_PAGE, MAX_OFFSET } from './pages.ts'
+import { GAMMA_PAGE, MAX_OFFSET, OVERLAP } from './pages.ts'
 import { PastTrades } from './past-trades.ts'
 
 /** Where the history of venue C comes from. */
@@ -115,8 +115,9 @@ export class VenueCHistory implements History {
     }
     for (let from = start; from < end;) {
       const to = toMicros(Math.min(from + SPAN, end))
-      // Some that ended wait for their resolution and are not closed yet.
-      for (const closed of [true, false]) {
+      // Some that ended wait for their resolution and are not closed yet. Those come first: one that closes
+      // meanwhile is in the second list.
+      for (const closed of [false, true]) {
         for await (const _page of this.#readSpan(scope, { from, to, closed }, signal)) {
           yield { reached: from }
         }
@@ -132,12 +133,15 @@ export class VenueCHistory implements History {
   async refresh(records: readonly MarketRecord[], signal: AbortSignal): Promise<void> {
     const ids = records.map(({ marketId }) => marketId)
     for (let from = 0; from < ids.length; from += GAMMA_PAGE) {
-      const batch = ids.slice(from, from + GAMMA_PAGE)
-      const named = await this.#readMarkets(batch, true, signal)
-      // Between its end and its resolution a market is still listed as open.
-      const open = batch.filter((id) => !named.has(id))
-      if (open.length > 0) await this.#readMarkets(open, false, signal)
+      await this.#readAll(ids.slice(from, from + GAMMA_PAGE), true, signal)
     }
+  }
+
+  // Between its end and its resolution a market is still listed as open, and one that was may have closed.
+  async #readAll(ids: readonly string[], closed: boolean, signal: AbortSignal): Promise<void> {
+    const named = await this.#readMarkets(ids, closed, signal)
+    const others = ids.filter((id) => !named.has(id))
+    if (others.length > 0) await this.#readMarkets(others, !closed, signal)
   }
 
   // Looks through the pages of a span and requests the rounds that are meant, page by page: most markets of
@@ -148,12 +152,14 @@ export class VenueCHistory implements History {
     span: Span,
     signal: AbortSignal,
   ): AsyncGenerator<number, void, void> {
-    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+    // One that closes meanwhile moves the later ones up the list of those that are not.
+    const step = span.closed ? GAMMA_PAGE : GAMMA_PAGE - OVERLAP
+    for (let offset = 0; offset <= MAX_OFFSET; offset += step) {
       const page = await this.#listPage(span, offset, signal)
       const ids = page.filter((market) => isMeant(market, scope, span.closed)).map(idOf)
       const missing: string[] = []
       for (const id of ids) if (!(await this.#context.areComplete([id]))) missing.push(id)
-      if (missing.length > 0) await this.#readMarkets(missing, span.closed, signal)
+      if (missing.length > 0) await this.#readAll(missing, span.closed, signal)
       yield missing.length
       if (page.length < GAMMA_PAGE) return
     }
@@ -200,7 +206,11 @@ export class VenueCHistory implements History {
     }
     const request = { kind: 'history_gamma_markets' }
     const answer = await this.#gamma.send({ request, path: '/markets', query }, signal)
-    const markets = answer.ok && Array.isArray(answer.value) ? answer.value : []
+    if (!answer.ok || !Array.isArray(answer.value)) {
+      const why = answer.ok ? 'no list' : answer.why
+      throw new PriorbookError('upstream_failed', `venue C did not give its markets: ${why}`)
+    }
+    const markets: readonly unknown[] = answer.value
     return new Set(markets.map((market: unknown) => idOf(toListed(market))))
   }
 

@@ -59,7 +59,7 @@ export class PastTrades {
         start: toMicros(Math.max(start, first * SECOND)),
         end: toMicros(to * SECOND),
       }
-      if (bounds.start < bounds.end) yield { reached, missing: { ...bounds, why } }
+      if (bounds.start < bounds.end) yield { missing: { ...bounds, why } }
     }
     yield { reached }
   }
@@ -97,7 +97,9 @@ export class PastTrades {
     const reply = await rest.send({ request, path: '/trades', query }, signal)
     const answer = held.take()
     if (!reply.ok) return { refused: reply.why }
-    if (answer === undefined || !Array.isArray(reply.value)) return { refused: 'no list' }
+    if (answer === undefined || !Array.isArray(reply.value)) {
+      throw new PriorbookError('upstream_failed', `venue C gave no list of trades of ${condition}`)
+    }
     const seconds = secondsOf(reply.value)
     if (seconds.some((second, at) => second > seconds[at - 1]!)) {
       throw new PriorbookError('upstream_failed', 'venue C gave trades in another order')
