@@ -1,4 +1,10 @@
-import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  toMicros,
+  type Json,
+  type MarketRecord,
+  type Micros,
+} from '@priorbook/sdk/domain'
 import type { CaptureRequest } from '../capture/contract.ts'
 import { isNoTime, isObject, readTime } from '../capture/fields.ts'
 import type {
@@ -137,14 +143,21 @@ export class VenueBHistory implements History {
   }
 
   async refresh(records: readonly MarketRecord[], signal: AbortSignal): Promise<void> {
-    for (let from = 0; from < records.length; from += BATCH) {
-      const batch = records.slice(from, from + BATCH)
-      const tickers = batch.map(({ marketId }) => marketId)
-      const known = batch.flatMap(({ marketId, seriesTicker }) =>
-        seriesTicker === undefined ? [] : [[marketId, seriesTicker] as const],
-      )
-      const request = { kind: 'history_markets', series_of: Object.fromEntries(known) }
-      const query = { tickers: tickers.join(','), limit: String(BATCH) }
+    const named = records.map(({ marketId, seriesTicker }) => [marketId, seriesTicker] as const)
+    await this.#readMarkets(new Map(named), signal)
+  }
+
+  // Requests markets by their tickers, with the series that each is of.
+  async #readMarkets(
+    markets: ReadonlyMap<string, string | undefined>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const all = [...markets]
+    for (let from = 0; from < all.length; from += BATCH) {
+      const batch = all.slice(from, from + BATCH)
+      const known = batch.filter(([, series]) => series !== undefined)
+      const request = { kind: 'history_markets', series_of: Object.fromEntries(known) as Json }
+      const query = { tickers: batch.map(([ticker]) => ticker).join(','), limit: String(BATCH) }
       await this.#rest.send({ request, path: '/markets', query }, signal)
     }
   }
@@ -175,8 +188,8 @@ export class VenueBHistory implements History {
       if (await this.#context.areComplete(tickers)) continue
       const why = await this.#readEvent(event, signal)
       if (why !== undefined) {
-        const detail = `venue B lists event ${event} and does not give it: ${why}`
-        throw new PriorbookError('upstream_failed', detail)
+        this.#context.log.warn({ event, why }, 'venue B lists an event that it does not give')
+        await this.#readMarkets(new Map(tickers.map((ticker) => [ticker, series])), signal)
       }
       yield event
     }
