@@ -1,4 +1,5 @@
 import { VENUES, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { BookAssembler } from '@priorbook/sdk/tape'
 import { expect, test } from 'vitest'
 import { createTapeFolder } from './tape-folder.testing.ts'
 
@@ -100,4 +101,28 @@ test('an event keeps its facts where the record of the newest market that is lef
   const order = { venue: 'venuec', before: NOON + 24 * HOUR, after: 0 } as const
   expect((await store.removeSome('markets', order)).rows).toBe(1)
   expect(await store.event('venuec', 'event')).toMatchObject({ title: 'Renamed', markets: 1 })
+})
+
+test('books without a record are still counted by the asset of their ticker', async () => {
+  const store = createTapeFolder().open()
+  const made = { ...MADE, venue: 'venueb' } as const
+  const key = 'KXBTC15M-26AUG051215-15'
+  const book = new BookAssembler({ venue: 'venueb', market: key, key })
+  const { instrument } = book
+  const at = { received: NOON as Micros, journal: 1 }
+  const row = book.take({ kind: 'snapshot', instrument, ...at, bids: [], asks: [] })
+  if ('violation' in row) throw new Error(row.detail)
+  const records = [
+    recordOf('KXOLD-1', { venue: 'venueb', status: 'resolved', closeTime: NOON as Micros }),
+    recordOf('KXNEW-1', { venue: 'venueb', status: 'open', openTime: NOON as Micros }),
+  ]
+  const revisions = records.map((record, index) => {
+    return { kind: 'market', received: NOON as Micros, journal: index + 2, record } as const
+  })
+  await store.append({ ...made, position: 10, observations: [row], revisions })
+  const before = await store.extents('venueb')
+  expect(before).toMatchObject([{ asset: 'BTC' }])
+  const order = { venue: 'venueb', before: NOON + 24 * HOUR, after: 0 } as const
+  expect((await store.removeSome('markets', order)).rows).toBe(1)
+  expect(await store.extents('venueb')).toEqual(before)
 })

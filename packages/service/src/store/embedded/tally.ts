@@ -250,20 +250,30 @@ export function saveFirstRows(database: Database, found: FirstRows): void {
 export function recountExtents(database: Database): void {
   const rows = database.all(
     `SELECT s.venue AS venue, s.kind AS kind, ${EXTENT_METRIC} AS metric, s.origin AS origin,
-       upper(coalesce(m.asset, '')) AS asset, coalesce(m.span, '') AS span, count(*) AS streams,
-       min(coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
-         CASE WHEN s.removed = 0 THEN s.known_from END)) AS first
+       s.market AS market, m.asset AS asset, m.span AS span, m.series AS series,
+       coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
+         CASE WHEN s.removed = 0 THEN s.known_from END) AS first
      FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
-     WHERE s.known_to IS NULL GROUP BY 1, 2, 3, 4, 5, 6`,
+     WHERE s.known_to IS NULL`,
   )
-  database.run('DELETE FROM extent')
+  const extents = new Map<string, { readonly key: Column[]; streams: number; first: number }>()
   for (const row of rows) {
-    if (row['first'] === null) continue
-    save(
-      database,
-      EXTENTS,
-      EXTENTS.columns.map((name) => row[name]!),
-    )
+    const first = row['first'] as number | null
+    if (first === null) continue
+    const { venue, kind, metric, origin } = row
+    const { asset, span } = facetsIn(venue as VenueId, row['market'] as string, row)
+    const key = [venue!, kind!, metric!, asset, span, origin!]
+    const name = JSON.stringify(key)
+    const known = extents.get(name)
+    if (known === undefined) extents.set(name, { key, streams: 1, first })
+    else {
+      known.streams++
+      known.first = Math.min(known.first, first)
+    }
+  }
+  database.run('DELETE FROM extent')
+  for (const { key, streams, first } of extents.values()) {
+    save(database, EXTENTS, [...key, streams, first])
   }
 }
 
