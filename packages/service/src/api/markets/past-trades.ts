@@ -42,11 +42,15 @@ export function pastTradesOf(
   }
 }
 
+/** What was fetched of a venue's history has nothing in a range; gaps say what could not be. */
+export const NOTHING_FETCHED: Notice = {
+  code: 'no_rows_in_range',
+  message: 'What was fetched of the venue’s history has nothing in the range.',
+}
+
 /** Why a range has no trades of the venue's history. */
 export async function explainNoPast(store: StoreReader, record: MarketRecord): Promise<Notice> {
-  if ((await fetchedSpan(store, record)) !== undefined) {
-    return { code: 'no_rows_in_range', message: 'The venue’s history has nothing in the range.' }
-  }
+  if ((await fetchedSpan(store, record)) !== undefined) return NOTHING_FETCHED
   const message = 'The trades of this market were not fetched from the venue’s history.'
   return { code: 'not_backfilled', message }
 }

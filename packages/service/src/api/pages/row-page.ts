@@ -223,8 +223,12 @@ async function noticesOf(
   { rows, hasMore, allGaps, receipt }: ReadPage<HeadColumns>,
 ): Promise<readonly Notice[]> {
   const isLeftOut = receipt === undefined && !hasMore
-  const explain = (): Promise<Notice> =>
-    kind.explainEmpty?.() ?? explainEmpty(context, record, kind.dataset, allGaps, page.range)
+  const explain = async (): Promise<Notice> => {
+    if (kind.explainEmpty === undefined) {
+      return explainEmpty(context, record, kind.dataset, allGaps, page.range)
+    }
+    return windowNotice(page.range) ?? kind.explainEmpty()
+  }
   const [first] = rows
   const notice = first === undefined && page.isFirst ? await explain() : windowNotice(page.range)
   const oldest = page.order === 'desc' ? rows.at(-1) : first

@@ -10,6 +10,7 @@ import { backfillFacts, pricesFamily, pricesGapKey } from '../../store/store.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
+import { NOTHING_FETCHED } from '../markets/past-trades.ts'
 import { answerRowPage } from '../pages/row-page.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
 
@@ -27,11 +28,7 @@ function historyRoute(address: VenueAddress): Route {
       const { marketId } = state.record
       const explainEmpty = async (): Promise<Notice> => {
         const { reached } = backfillFacts(venue, pricesFamily(marketId))
-        if ((await store.fact(reached)) === undefined) return NOT_FETCHED
-        return {
-          code: 'no_rows_in_range',
-          message: 'The venue’s history has nothing in the range.',
-        }
+        return (await store.fact(reached)) === undefined ? NOT_FETCHED : NOTHING_FETCHED
       }
       const instruments = await instrumentsOf(context, state.record)
       return answerRowPage(context, request, state, {
