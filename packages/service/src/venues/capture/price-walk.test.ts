@@ -46,6 +46,12 @@ const minute = (time: number): number => Math.floor(time / 60) * 60
 describe('a walk over the price history of a market', () => {
   const round = { openTime: toMicros(START * 1e6), closeTime: toMicros((START + 900) * 1e6) }
 
+  it('begins with the listing of a market, which trades before it opens', async () => {
+    const listed = { ...round, createdTime: toMicros((START - 600) * 1e6) }
+    const { requests } = await walk(listed, 0, START + 9000)
+    expect(requests[0]!['from']).toBe(minute(START - 600))
+  })
+
   it('covers the life of the market in spans of one answer, without the current period', async () => {
     const { requests, steps } = await walk(round, 0, START + 9000)
     const spans = requests.map(({ from, to }) => [from, to])

@@ -35,11 +35,13 @@ export async function* walkPrices(
   const minutes = historyMinutes(record)
   const period = minutes * 60
   const settled = Math.floor((now() - SETTLE_MICROS) / SECOND / period) * period
-  const { openTime = since, closeTime, resolvedTime = closeTime } = record
+  const { openTime = since, createdTime = openTime, closeTime, resolvedTime = closeTime } = record
   const last = Math.max(closeTime ?? Infinity, resolvedTime ?? Infinity)
   // The period in which the market ended is the last one.
   const end = Math.min(settled, (Math.floor(last / SECOND / period) + 2) * period)
-  const first = Math.floor(Math.max(since, openTime) / SECOND / period) * period
+  // A round trades before its window begins.
+  const begin = Math.min(openTime, createdTime)
+  const first = Math.floor(Math.max(since, begin) / SECOND / period) * period
   for (let from = first; from < end;) {
     const to = Math.min(end, from + maxValues * period)
     const bounds = { since: from * SECOND, until: to * SECOND }
