@@ -86,7 +86,7 @@ describe('the lists and sums that the store keeps', () => {
     }
     await store.append(batchOf())
     // The second transaction of the next commit moves the rows.
-    const { write } = Database.prototype
+    const write = Reflect.get(Database.prototype, 'write') as (work: () => unknown) => unknown
     let writes = 0
     const spy = vi.spyOn(Database.prototype, 'write').mockImplementation(function (
       this: Database,

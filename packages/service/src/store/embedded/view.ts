@@ -318,12 +318,14 @@ export class View {
   // The log was truncated after all of it was read: its rows that are in chunks now are dropped, which bounds
   // this process's memory. To read the rest again would take seconds where a pass was long.
   private dropPacked(): void {
-    const ids = JSON.stringify([...this.tail.streams.keys()])
+    const ids = [...this.tail.streams.keys()]
     const sql = 'SELECT id, next FROM stream WHERE id IN (SELECT value FROM json_each(?))'
     const nexts = new Map(
-      this.database.all(sql, ids).map(({ id, next }) => [id as number, next as number]),
+      this.database
+        .all(sql, JSON.stringify(ids))
+        .map(({ id, next }) => [id as number, next as number]),
     )
-    for (const id of [...this.tail.streams.keys()]) {
+    for (const id of ids) {
       const next = nexts.get(id)
       if (next === undefined) this.tail.forget(id)
       else this.tail.dropBefore(id, next)
