@@ -7,6 +7,7 @@ import { readJournal, readRecord } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../../../lib/data-folder.ts'
 import { openEmbeddedStore } from '../open.ts'
 import { catchUp } from '../../../recorder/catch-up.ts'
+import type { CaptureNote } from '../../../venues/capture/contract.ts'
 import { merge, mergeDifferences, bookAt, hear, TICKER, type Said } from './merge.testing.ts'
 import {
   booksOf,
@@ -224,6 +225,78 @@ describe('merged samples, markets and refused messages', () => {
     ).toEqual(['disconnected 80 100 8', 'recorder_down 100 NaN 9'])
     const marked = received.flatMap((_, row) => (rows.flags[row]! & FLAGS.after_gap ? row : []))
     expect(marked).toEqual([8])
+  })
+
+  it('of a price history come once, with the gaps of every recorder', async () => {
+    const [a, b, target] = folders()
+    const minute = (at: number): number => START_MS / 1000 + at * 60
+    const fetch = async (
+      data: DataFolder,
+      recorder: string,
+      ends: readonly number[],
+      missing: readonly (readonly [number, number])[],
+    ) =>
+      record(
+        data,
+        'venueb',
+        (script) => {
+          const span = { since: minute(-100) * 1e6, until: minute(100) * 1e6 }
+          const candlesticks = ends.map((end) => ({
+            end_period_ts: minute(end),
+            price: { close_dollars: (0.5 + end / 100).toFixed(4) },
+          }))
+          play(script, [
+            [0, () => venueB(script).market('active')],
+            [
+              5,
+              () =>
+                script.answer(
+                  { kind: 'history_candles', ticker: TICKER, minutes: 1, ...span },
+                  { ticker: TICKER, candlesticks },
+                ),
+            ],
+          ])
+          for (const [from, to] of missing) {
+            // Notes of a backfill, which no connector writes.
+            const [start, end] = [minute(from) * 1e6, minute(to) * 1e6]
+            const gap = { note: 'history_gap', market: TICKER, start, end, why: 'no' }
+            script.note(gap as unknown as CaptureNote)
+            script.note({ ...gap, of: 'prices' } as unknown as CaptureNote)
+          }
+          // It runs for longer than the times of some values.
+          script.wait(600_000)
+          venueB(script).connect()
+        },
+        { recorder },
+      )
+    await fetch(a, 'a', [-3, -2, 1, 2], [[-9, -8]])
+    await fetch(
+      b,
+      'b',
+      [-3, -2, -1, 1, 2, 3],
+      [
+        [-9, -8],
+        [-7, -6],
+      ],
+    )
+    const report = await merge(target, a, b)
+    const key = `backfill/${TICKER}`
+    const { rows } = await read(target, (store) =>
+      store.samples({ venue: 'venueb', key, metric: 'close', order: 'asc', limit: 100 }),
+    )
+    const received = [...rows.received.subarray(0, rows.count)]
+    expect(received.map((time) => (time / 1000 - START_MS) / 60_000)).toEqual([-3, -2, -1, 1, 2, 3])
+    expect([...rows.flags.subarray(0, rows.count)]).toEqual([0, 0, 0, 0, 0, 0])
+    expect(report.samples).toEqual({ rows: 6, filled: 2, repeated: 4 })
+    for (const name of [key, `backfill/prices/${TICKER}`]) {
+      expect(await gapsOf(target, 'venueb', name)).toEqual([
+        'unavailable -540000–-480000',
+        'unavailable -420000–-360000',
+      ])
+    }
+    const again = createDataFolder()
+    await merge(again, b, a)
+    expect(await mergeDifferences(target, again)).toEqual([])
   })
 
   it('keep both histories by time, and every refused message', async () => {

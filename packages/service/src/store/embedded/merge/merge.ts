@@ -1,7 +1,16 @@
-import { parseReferenceKey, VENUE_IDS, type Instrument, type VenueId } from '@priorbook/sdk/domain'
+import {
+  isBackfillKey,
+  parseReferenceKey,
+  toBackfillKey,
+  VENUE_IDS,
+  type Gap,
+  type Instrument,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { openEmbeddedStore } from '../open.ts'
+import type { Maker } from '../log.ts'
 import type { Stream } from '../streams.ts'
-import { captureFact, MERGED_FACT, type Progress } from '../../store.ts'
+import { captureFact, MERGED_FACT, pricesGapKey, type Progress } from '../../store.ts'
 import { mergeBooks, BookWalk, OwnGaps, type BookCounts, type BookSide } from './books.ts'
 import { copyQuarantine, mergeMarkets, type CatalogSide } from './catalog.ts'
 import { replaceFolder, MergeSink } from './target.ts'
@@ -16,7 +25,7 @@ import {
   type PartSight,
 } from './part.ts'
 import { mergeSamples, mergeTrades, type RowCounts, type RowSide } from './rows.ts'
-import { findCommonGaps, type Sight } from './blind-spans.ts'
+import { endOf, findCommonGaps, type Sight } from './blind-spans.ts'
 import { SeriesGaps } from './series-gaps.ts'
 
 /** The source folders and the target of a merge. */
@@ -58,6 +67,7 @@ export type MergeReport = {
  * - Trades: the first recorder's, and others' received in its gaps that it does not have, by trade id.
  *   Samples: the first one's, and others' while it did not run; reference prices: others' in its gaps. Market revisions of all by received
  *   time, and all that was quarantined.
+ * - Of a history the rows of all, each once, and the gaps of all.
  * - The journals stand one behind the other in the merged one, each under its recorder's name, and
  *   every row names its record there; chunks name their recorder. A merged tape is not derived from its
  *   journal: merge again instead of rebuilding it.
@@ -176,8 +186,10 @@ class Merge {
     const sights = isReference
       ? await Promise.all(owners.map((part) => readSeriesSight(part, instrument)))
       : []
+    // The times of a history are the venue's, so when a recorder ran does not matter.
+    const isHistory = isBackfillKey(instrument.key)
     const isBlind = (index: number, time: number): boolean =>
-      sights[index]?.isBlindAt(time) ?? isDown(owners[index]!.heard, time)
+      isHistory || (sights[index]?.isBlindAt(time) ?? isDown(owners[index]!.heard, time))
     const sides = owners.map((part, index) =>
       toRowSide(part, name, (time) =>
         owners.slice(0, index).every((_, before) => isBlind(before, time)),
@@ -234,8 +246,29 @@ class Merge {
         const instrument = { venue, market: record.marketId, key }
         await this.book(toStreamName({ key, kind: 'book', metric: '' }), instrument, parts)
       }
+      const { marketId } = record
+      for (const key of new Set([marketId, ...tokens, pricesGapKey(marketId)])) {
+        await this.pastGaps(venue, toBackfillKey(key), parts)
+      }
     }
     for (const side of sides) this.quarantined += await copyQuarantine(venue, side, this.sink)
+  }
+
+  // What any of the recorders could not fetch stays a gap: nothing shows that the others have all of it.
+  private async pastGaps(venue: VenueId, key: string, parts: readonly Part[]): Promise<void> {
+    const found = new Map<string, { readonly gap: Gap; readonly maker: Maker }>()
+    for (const { source, numbers, maker } of parts) {
+      for (const own of await source.store.gaps({ venue, key })) {
+        const gap = numbers.gapOf(own)
+        if (gap === undefined) continue
+        const name = `${gap.start} ${gap.reason}`
+        const other = found.get(name)
+        if (other === undefined || endOf(other.gap) < endOf(gap)) found.set(name, { gap, maker })
+      }
+    }
+    const all = [...found.values()].sort((a, b) => a.gap.start - b.gap.start)
+    for (const { gap, maker } of all) this.sink.rowsOf(venue, maker).gaps.push(gap)
+    if (this.sink.isFull) await this.sink.flush()
   }
 
   private move(by: number, what: string): void {

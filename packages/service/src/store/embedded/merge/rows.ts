@@ -1,5 +1,6 @@
 import {
   FLAGS,
+  isBackfillKey,
   type Instrument,
   type Micros,
   type PriceTicks,
@@ -89,7 +90,9 @@ export async function mergeSamples(
   const walks = sides.map((side) =>
     pagesOf(instrument, side, (query) => side.store.samples({ ...query, metric })),
   )
-  for await (const { row, side, head, maker } of weave(walks, counts)) {
+  // A history has one value for each time, whoever fetched it.
+  const isOnce = isBackfillKey(instrument.key)
+  for await (const { row, side, head, maker } of weave(walks, counts, isOnce)) {
     const placed = gaps.place(head)
     for (const gap of placed.gaps) sink.rowsOf(venue, gapMaker).gaps.push(gap)
     sink.rowsOf(venue, maker).samples.push({
@@ -113,10 +116,11 @@ type Woven<Columns> = {
   readonly maker: Maker
 }
 
-// Rows of all walks by received time, which never decreases.
+// Rows of all walks by received time, which never decreases. With `isOnce` there is one row for each time.
 async function* weave<Columns extends HeadColumns>(
   walks: readonly AsyncGenerator<Row<Columns>, void, void>[],
   counts: RowCounts,
+  isOnce = false,
 ): AsyncGenerator<Woven<Columns>, void, void> {
   const ahead = await Promise.all(walks.map((walk) => walk.next()))
   const receivedOf = (side: number): number => {
@@ -132,6 +136,11 @@ async function* weave<Columns extends HeadColumns>(
     const row = ahead[side]?.value
     if (!row) return
     const own = headOf(row)
+    if (isOnce && own.received <= last) {
+      counts.repeated++
+      ahead[side] = await walks[side]!.next()
+      continue
+    }
     const isBefore = own.received < last
     last = isBefore ? last + 1 : own.received
     const head = isBefore ? { ...own, received: last, flags: own.flags | FLAGS.clock_step } : own
