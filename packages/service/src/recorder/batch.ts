@@ -8,8 +8,9 @@ import {
   type Trade,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { HEAD_LIMIT, parseSampleValue, type Observation } from '@priorbook/sdk/tape'
+import { HEAD_LIMIT, type Observation } from '@priorbook/sdk/tape'
 import type { ParityNote, Quarantined } from '../store/store.ts'
+import { checkSampleValue } from '../venues/capture/past-prices.ts'
 
 /** The rows of a batch while they are collected. */
 export type BatchRows = {
@@ -60,9 +61,7 @@ export function checkNumbers({ source, venueSeq, channel }: Provenance): void {
 /** Refuses a sample whose value, or whose step from any other value, the tape cannot hold. */
 export function checkSample(sample: Sample): void {
   checkNumbers(sample)
-  if (Math.abs(parseSampleValue(sample.value).value) >= HEAD_LIMIT) {
-    throw new PriorbookError('unrepresentable', `${sample.metric} of ${sample.value} is too large`)
-  }
+  checkSampleValue(sample.metric, sample.value)
 }
 
 /** The name of the fact that says which connection a socket is: the journal record that noted it. */

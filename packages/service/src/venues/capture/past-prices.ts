@@ -5,10 +5,24 @@ import {
   type Micros,
   type Sample,
 } from '@priorbook/sdk/domain'
+import { HEAD_LIMIT, parseSampleValue } from '@priorbook/sdk/tape'
 import type { Arrival, CaptureRequest } from './contract.ts'
 
 /** One value of a venue's price history. */
 export type PastPrice = { readonly metric: string; readonly time: Micros; readonly value: string }
+
+/** Refuses a value that the tape cannot hold, or whose step from any other value it cannot hold. */
+export function checkSampleValue(metric: string, value: string): void {
+  if (Math.abs(parseSampleValue(value).value) >= HEAD_LIMIT) {
+    throw new PriorbookError('unrepresentable', `${metric} of ${value} is too large`)
+  }
+}
+
+/** One value of a history; throws where the tape cannot hold it, so that the others of its answer are kept. */
+export function toPastPrice(metric: string, time: Micros, value: string): PastPrice {
+  checkSampleValue(metric, value)
+  return { metric, time, value }
+}
 
 /**
  * The values of an answer as rows of a venue's history: those of the span that the request says is complete, by

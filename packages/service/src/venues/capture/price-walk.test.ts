@@ -1,8 +1,8 @@
-import { toMicros, type MarketRecord } from '@priorbook/sdk/domain'
+import { PriorbookError, toMicros, type MarketRecord } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { createVenueBNormalizer } from '../venueb/normalize.ts'
 import { createVenueCNormalizer } from '../venuec/normalize.ts'
-import type { CaptureRequest } from './contract.ts'
+import type { CaptureRequest, Reading } from './contract.ts'
 import type { TradesStep } from './history.ts'
 import type { PatientRest } from './patient-rest.ts'
 import { walkPrices, type PriceSpan } from './price-walk.ts'
@@ -16,13 +16,16 @@ async function walk(
   since: number,
   now: number,
   isRefused: (call: number) => boolean = () => false,
+  readingOf: (call: number) => Partial<Reading> = () => ({}),
 ): Promise<{ requests: CaptureRequest[]; steps: TradesStep[] }> {
   const requests: CaptureRequest[] = []
   const steps: TradesStep[] = []
   const rest = {
     send: ({ request }: RestCall) => {
       requests.push(request)
-      return isRefused(requests.length) ? { ok: false, status: 400, why: 'no' } : { ok: true }
+      const call = requests.length
+      if (isRefused(call)) return { ok: false, status: 400, why: 'no' }
+      return { ok: true, reading: readingOf(call) }
     },
   } as unknown as PatientRest
   const options = {
@@ -74,6 +77,16 @@ describe('a walk over the price history of a market', () => {
     expect(steps[0]).not.toHaveProperty('missing')
     expect(steps[1]!.missing).toMatchObject({ end: steps[1]!.reached })
   })
+
+  it('stops before a span whose answer could not be read', async () => {
+    const error = new PriorbookError('invalid_message', 'history is missing')
+    const broken = walk(round, 0, START + 9000, undefined, () => ({ error }))
+    await expect(broken).rejects.toMatchObject({ code: 'upstream_failed' })
+    // A value of it that could not be read is no reason to stop.
+    const problems = [{ where: 'history[1]', error }]
+    const { steps } = await walk(round, 0, START + 9000, undefined, () => ({ problems }))
+    expect(steps.at(-1)!.reached).toBe((minute(START + 900) + 120) * 1e6)
+  })
 })
 
 describe('the values of an answer', () => {
@@ -108,6 +121,15 @@ describe('the values of an answer', () => {
     )
     expect(bids).toEqual([START + 60, START + 120])
     expect(problems).toHaveLength(1)
+    const [first, second, third] = candlesticks
+    const mixed = { candlesticks: [first, { ...second, volume_fp: '99999999999.00' }, third] }
+    const some = createVenueBNormalizer().answer(request, mixed, AT)
+    expect(new Set(some.events.map((event) => event.kind === 'sample' && event.received))).toEqual(
+      new Set([(START + 120) * 1e6]),
+    )
+    expect(some.problems).toMatchObject([
+      { where: 'candlesticks[1]', error: { code: 'unrepresentable' } },
+    ])
   })
 
   it('are prices of a token, exactly as the venue wrote them', () => {
@@ -124,5 +146,14 @@ describe('the values of an answer', () => {
       { metric: 'price', value: '0.5525', received: (START + 60) * 1e6 },
     ])
     expect(problems).toHaveLength(1)
+  })
+
+  it('that cannot be stored are left out, each with its problem', () => {
+    const request = { kind: 'history_prices', condition_id: '0xc', token_id: '77', ...span }
+    const prices = [0.5, 0.0015000000000000002, 0.6, 0.7]
+    const history = prices.map((p, at) => ({ t: START + at, p }))
+    const { events, problems } = createVenueCNormalizer().answer(request, { history }, AT)
+    expect(events).toMatchObject([{ value: '0.5' }, { value: '0.6' }, { value: '0.7' }])
+    expect(problems).toMatchObject([{ where: 'history[1]', error: { code: 'unrepresentable' } }])
   })
 })

@@ -1,4 +1,4 @@
-import { toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import type { CaptureRequest } from './contract.ts'
 import { historyMinutes, SETTLE_MICROS, type TradesStep } from './history.ts'
 import type { PatientRest } from './patient-rest.ts'
@@ -49,6 +49,12 @@ export async function* walkPrices(
     for (const { request, ...call } of callsOf(record, { from, to, minutes })) {
       const answer = await rest.send({ ...call, request: { ...request, ...bounds } }, signal)
       if (!answer.ok) why = `the venue refused its price history: ${answer.why}`
+      else if (answer.reading.error !== undefined) {
+        // Nothing of it was stored: the next run requests the span again.
+        const { message } = answer.reading.error
+        const what = `the price history of ${record.marketId} could not be read: ${message}`
+        throw new PriorbookError('upstream_failed', what)
+      }
     }
     const reached = toMicros(to * SECOND)
     if (why === undefined) yield { reached }

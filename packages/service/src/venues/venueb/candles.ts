@@ -7,7 +7,7 @@ import {
   readUnixTime,
   type NativeObject,
 } from '../capture/fields.ts'
-import { asPastPrices, type PastPrice } from '../capture/past-prices.ts'
+import { asPastPrices, toPastPrice, type PastPrice } from '../capture/past-prices.ts'
 import { decimal, readInstrument } from './fields.ts'
 
 /** What of a candlestick is kept, by the metric that it becomes: its object, and the field of it. */
@@ -51,6 +51,6 @@ function readCandle(candle: NativeObject): readonly PastPrice[] {
   return PARTS.flatMap(([metric, object, field]) => {
     const part = object === undefined ? candle : candle[object]
     const value = isObject(part) ? decimal(part, field) : undefined
-    return value === undefined ? [] : [{ metric, time, value }]
+    return value === undefined ? [] : [toPastPrice(metric, time, value)]
   })
 }

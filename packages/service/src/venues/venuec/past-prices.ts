@@ -1,7 +1,7 @@
 import { decimalText, PriorbookError, canonicalDecimal, type Sample } from '@priorbook/sdk/domain'
 import type { Arrival, CaptureRequest, MessageProblem } from '../capture/contract.ts'
 import { decimalOf, readArray, readObject, readUnixTime } from '../capture/fields.ts'
-import { asPastPrices, type PastPrice } from '../capture/past-prices.ts'
+import { asPastPrices, toPastPrice, type PastPrice } from '../capture/past-prices.ts'
 import { readInstrument } from './fields.ts'
 
 /** Reads GET /prices-history of the book interface: the price of one token at times. */
@@ -17,7 +17,7 @@ export function normalizePricesHistory(
     try {
       const point = readObject(value, 'a point')
       const text = canonicalDecimal(decimalText(decimalOf(point['p'], 'p')))
-      return [{ metric: 'price', time: readUnixTime(point['t'], 't', 1), value: text }]
+      return [toPastPrice('price', readUnixTime(point['t'], 't', 1), text)]
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
       problems.push({ where: `history[${index}]`, error })
