@@ -875,13 +875,14 @@ export class Applier {
     if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
-    // backfill is about the past and says nothing about what is observed now.
-    if (captureStarted === undefined || this.isPast || !isEnded(record.status)) return
+    // backfill is about the past and says nothing about what is observed now, but nothing more comes of a
+    // market that is over for good: a book of it that is in a gap would stay there for ever.
+    if (captureStarted === undefined || !isEnded(record.status)) return
+    if (this.isPast && !(this.isHistory && isLastStatus(record.status ?? ''))) return
     for (const track of tracks.values()) {
-      if (track.instrument.market === record.marketId) {
-        this.rows.gaps.push(...track.endMarket(event))
-        this.forgetPassed(track.instrument.key)
-      }
+      if (track.instrument.market !== record.marketId || (this.isPast && track.isOpen)) continue
+      this.rows.gaps.push(...track.endMarket(event))
+      this.forgetPassed(track.instrument.key)
     }
   }
 

@@ -352,6 +352,45 @@ describe('a recorder of venue B', () => {
     ])
   })
 
+  it('ends a market that a backfill resolved while the recorder was down', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, marketOf('active'))
+      b.full()
+    })
+    const answer = (status: string) => (script: Script) => {
+      script.wait(1000)
+      script.answer({ kind: 'history_markets' }, { markets: [marketOf(status).market] })
+    }
+    // A status that is not the last one ends nothing.
+    await record(data, 'venueb', answer('closed'), { fresh: false })
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual(['recorder_down 0–'])
+    await record(data, 'venueb', answer('finalized'), { fresh: false })
+    await record(data, 'venueb', answer('finalized'), { fresh: false })
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual([
+      'recorder_down 0–2000',
+      'market_closed 2000–',
+    ])
+  })
+
+  it('leaves a book open that misses nothing, whatever a backfill says', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, marketOf('active'))
+      b.full()
+      script.wait(1000)
+      script.answer({ kind: 'history_markets' }, { markets: [marketOf('finalized').market] })
+      script.wait(1000)
+      b.delta('0.0100', '5.00')
+    })
+    expect(await booksOf(data, 'venueb', TICKER)).toHaveLength(2)
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual(['recorder_down 2000–'])
+  })
+
   it('ends a book that late messages opened again after its market was over', async () => {
     const data = folder()
     await record(data, 'venueb', async (script) => {
