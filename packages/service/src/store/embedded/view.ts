@@ -279,7 +279,8 @@ export class View {
     this.followAdoptions()
     if (sealedThrough !== this.sealedThrough) {
       this.sealedThrough = sealedThrough
-      if (sealedThrough <= told && this.damagedLog === undefined) this.dropPacked()
+      // Where nothing that was read is left in the log, a repair may have removed rows that are in no chunk.
+      if (sealedThrough < told && this.damagedLog === undefined) this.dropPacked()
       else {
         if (sealedThrough > told) this.missed('behind')
         this.tail.clear()
