@@ -47,6 +47,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+const QUARTER_MS = 900_000
+
+/** Rounds close every quarter of an hour: waits for the next ones where the examples would not be done before. */
+async function waitForTime(neededMs: number): Promise<void> {
+  const leftMs = QUARTER_MS - (Date.now() % QUARTER_MS)
+  // The new rounds have books a few seconds after they open.
+  if (leftMs < neededMs) await pause(leftMs + 10_000)
+}
+
 function blocksOf(file: string, language: string): string[] {
   const text = readFileSync(join(root, file), 'utf8')
   const blocks = text.matchAll(new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\`$`, 'gm'))
@@ -83,6 +92,7 @@ describe('the docs of the SDK', () => {
       (_, index) => `console.log('example ${index}'); await import('./example-${index}.ts')`,
     )
     writeFileSync(join(folder, 'all.mjs'), all.join('\n'))
+    await waitForTime(60_000)
     const [code, out, err] = await execute(process.execPath, ['--no-warnings', 'all.mjs'])
     expect([code, err]).toEqual([0, ''])
     const shown = out.split(/^example \d+$/m).slice(1)
@@ -90,7 +100,7 @@ describe('the docs of the SDK', () => {
     // Each of them prints something.
     expect(shown.filter((text) => text.trim() === '')).toEqual([])
     expect(out).toContain('unknown_market 404 market_ticker')
-  }, 120_000)
+  }, 200_000)
 
   it('list every error of the client', () => {
     const rows = readFileSync(join(root, 'docs/guide/sdk.md'), 'utf8').matchAll(
@@ -108,6 +118,7 @@ describe('the docs of the command line', () => {
     // A folder of its own: what is there is not replaced.
     const place = mkdtempSync(join(folder, 'shell-'))
     const script = blocksOf('docs/guide/cli.md', 'sh').join('\n')
+    await waitForTime(60_000)
     const [code, out, err] = await execute('sh', ['-eu', '-c', script], place)
     expect([code, err]).toEqual([0, expect.not.stringContaining('priorbook:')])
     expect(out).toContain('│')
@@ -115,7 +126,7 @@ describe('the docs of the command line', () => {
     expect(out).not.toContain('BAD')
     expect(readFileSync(join(place, 'rows.ndjson'), 'utf8')).toContain('"finished"')
     expect(readFileSync(join(place, 'events.ndjson'), 'utf8')).toContain('"type":"book"')
-  }, 90_000)
+  }, 170_000)
 
   it('have a heading for every command and a row for every exit status', () => {
     const text = readFileSync(join(root, 'docs/guide/cli.md'), 'utf8')
