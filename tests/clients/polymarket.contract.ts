@@ -69,7 +69,14 @@ export function describePolymarket({ caller, emulator, hasHistory }: PolymarketP
       const known = new Map([...before, ...after].map((market) => [market.conditionId, market]))
       const lasting = after.filter((one) => before.some((b) => b.conditionId === one.conditionId))
       expect(ids.filter((id) => !known.has(id))).toEqual([])
-      expect(lasting.filter(({ conditionId }) => !ids.includes(conditionId))).toEqual([])
+      // One that goes moves the later ones up, across the end of a page: those are in the next reading.
+      const missed = lasting.filter(({ conditionId }) => !ids.includes(conditionId))
+      const again = missed.length === 0 ? rows : (await readPages(method)).rows
+      const found = new Set(again.map(({ condition_id: id }) => id))
+      const listed = missed.length === 0 ? [] : (await listGamma(emulator())).filter(isIn)
+      const left = new Set(listed.map(({ conditionId }) => conditionId))
+      const isLost = ({ conditionId: id }: Gamma): boolean => left.has(id) && !found.has(id)
+      expect(missed.filter(isLost)).toEqual([])
       for (const row of rows) expectSameMarket(row, known.get(row.condition_id)!)
     }
   })
