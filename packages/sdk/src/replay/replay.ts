@@ -153,7 +153,7 @@ class MergedReplay implements Replay {
   }
 }
 
-// A strategy could not have seen them when they happened, and nobody received them then.
+// These trades were fetched later: at their own time no recorder, and so no strategy, had received them.
 function refusePast({ streams }: Contents): void {
   const past = [...streams.values()].find(({ key }) => isBackfillKey(key))
   if (past === undefined) return

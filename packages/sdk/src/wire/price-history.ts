@@ -9,16 +9,12 @@ import {
   named,
   objectOf,
   ORDINAL,
-  ROW_ID,
-  TEXT,
-  TEXT_OR_NULL,
   TIME,
-  VENUE,
   wordOf,
   type TypeOf,
 } from './json-schema.ts'
 import { decimalJson, timeJson, type ValueStyle } from './json-values.ts'
-import type { BookContext } from './page.ts'
+import { SAMPLE_IDENTITY, sampleIdentity, type SampleContext } from './trade-sample.ts'
 
 /**
  * The metrics of the price history that venues keep themselves: prices and amounts of candlesticks, and prices
@@ -44,14 +40,7 @@ export const HISTORY_SCHEMA = named(
   'PriceHistory',
   objectOf(
     {
-      /** `venue:backfill/key/metric:sequence`. */
-      id: ROW_ID,
-      venue: VENUE,
-      event_id: TEXT_OR_NULL,
-      market_id: TEXT,
-      condition_id: TEXT_OR_NULL,
-      outcome: TEXT_OR_NULL,
-      token_id: TEXT_OR_NULL,
+      ...SAMPLE_IDENTITY,
       metric: named('HistoryMetric', wordOf(HISTORY_METRICS)),
       value: DECIMAL,
       source_time: described(TIME, 'The venue’s time of the value: the end of a candlestick.'),
@@ -74,19 +63,12 @@ export function toHistoryJson(
   columns: SampleColumns,
   row: number,
   ordinal: number,
-  context: BookContext & { readonly metric: HistoryMetric },
+  context: SampleContext<HistoryMetric>,
   style: ValueStyle = {},
 ): PriceHistoryJson {
-  const { venue, key, metric } = context
   return {
-    id: `${venue}:${key}/${metric}:${ordinal}`,
-    venue,
-    event_id: context.eventId ?? null,
-    market_id: context.marketId,
-    condition_id: context.conditionId ?? null,
-    outcome: context.outcome ?? null,
-    token_id: context.tokenId ?? null,
-    metric,
+    ...sampleIdentity(context, ordinal),
+    metric: context.metric,
     value: decimalJson(printSampleValue(columns, row), style)!,
     // Rows of a venue's history are stored by its clock.
     source_time: timeJson(columns.received[row], style)!,

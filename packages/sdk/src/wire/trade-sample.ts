@@ -183,10 +183,10 @@ export const SAMPLE_METRICS = ['chance', 'price', 'last_trade'] as const
 export type SampleMetric = (typeof SAMPLE_METRICS)[number]
 
 /** The identity that every sample of one outcome carries. */
-export type SampleContext = {
+export type SampleContext<Metric extends string = SampleMetric> = {
   readonly venue: VenueId
   readonly key: string
-  readonly metric: SampleMetric
+  readonly metric: Metric
   readonly marketId: string
   readonly eventId?: string | undefined
   readonly conditionId?: string | undefined
@@ -194,19 +194,41 @@ export type SampleContext = {
   readonly tokenId?: string | undefined
 }
 
+/** The members by which samples, and values of a price history, say what they are about. */
+export const SAMPLE_IDENTITY = {
+  /** `venue:token/metric:sequence`. */
+  id: ROW_ID,
+  venue: VENUE,
+  event_id: TEXT_OR_NULL,
+  market_id: TEXT,
+  condition_id: TEXT_OR_NULL,
+  outcome: TEXT_OR_NULL,
+  token_id: TEXT_OR_NULL,
+}
+
+/** Renders these members; `ordinal` is the number of the row within its series. */
+export function sampleIdentity(
+  context: SampleContext<string>,
+  ordinal: number,
+): Pick<SampleJson, keyof typeof SAMPLE_IDENTITY> {
+  const { venue, key, metric } = context
+  return {
+    id: `${venue}:${key}/${metric}:${ordinal}`,
+    venue,
+    event_id: context.eventId ?? null,
+    market_id: context.marketId,
+    condition_id: context.conditionId ?? null,
+    outcome: context.outcome ?? null,
+    token_id: context.tokenId ?? null,
+  }
+}
+
 /** The schema of a sample: exactly one of the three values is present, under its metric's name. */
 export const SAMPLE_SCHEMA = named(
   'Sample',
   objectOf(
     {
-      /** `venue:token/metric:sequence`. */
-      id: ROW_ID,
-      venue: VENUE,
-      event_id: TEXT_OR_NULL,
-      market_id: TEXT,
-      condition_id: TEXT_OR_NULL,
-      outcome: TEXT_OR_NULL,
-      token_id: TEXT_OR_NULL,
+      ...SAMPLE_IDENTITY,
       source_time: described(TIME_OR_NULL, 'The venue’s clock; null where it gave none.'),
       received_time: described(TIME, 'The recorder’s clock.'),
       sequence: ORDINAL,
@@ -239,20 +261,13 @@ export function toSampleJson(
   context: SampleContext,
   style: ValueStyle = {},
 ): SampleJson {
-  const { venue, key, metric } = context
   const source = columns.source[row]!
   return {
-    id: `${venue}:${key}/${metric}:${ordinal}`,
-    venue,
-    event_id: context.eventId ?? null,
-    market_id: context.marketId,
-    condition_id: context.conditionId ?? null,
-    outcome: context.outcome ?? null,
-    token_id: context.tokenId ?? null,
+    ...sampleIdentity(context, ordinal),
     source_time: timeJson(source === ABSENT ? undefined : source, style),
     received_time: timeJson(columns.received[row], style)!,
     sequence: ordinal,
-    [metric]: decimalJson(printSampleValue(columns, row), style)!,
+    [context.metric]: decimalJson(printSampleValue(columns, row), style)!,
     flags: flagNames(columns.flags[row]!),
   }
 }

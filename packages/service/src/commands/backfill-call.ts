@@ -6,6 +6,9 @@ import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 
+/** How often a backfill prints a line where there is no terminal. */
+export const LINE_MS = 60_000
+
 /** The option that says where the data come from. */
 export const ORIGIN_OPTION = {
   origin: parsedOption(
@@ -26,8 +29,7 @@ export function openStore(data: DataFolder): ReturnType<typeof openEmbeddedStore
   }
 }
 
-// The log is a file beside the data, because the terminal shows the progress.
-/** Creates the log of a backfill. */
+/** Creates the log of a backfill: a file beside the data, because the terminal shows the progress. */
 export function createLog(config: Config, data: DataFolder): Logger {
   const dest = join(data.path, 'priorbook.log')
   return pino({ level: config.log.level }, pino.destination({ dest, sync: true }))

@@ -16,6 +16,7 @@ import {
 } from '../venues/capture/history.ts'
 import {
   createLog,
+  LINE_MS,
   openStore,
   printMinute,
   toOrigin,
@@ -24,8 +25,6 @@ import {
 } from './backfill-call.ts'
 import { dataFolderOf, readConfig } from './command-config.ts'
 import { print, type ServerExtra } from './command.ts'
-
-const LINE_MS = 60_000
 
 /** The options that select the markets of a history. */
 export const HISTORY_OPTIONS = {

@@ -21,6 +21,7 @@ import type { BackfillProgress, CatalogueBackfill } from '../venues/capture/defi
 import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
 import {
   createLog,
+  LINE_MS,
   openStore,
   ORIGIN_OPTION,
   printMinute,
@@ -31,8 +32,6 @@ import {
 import { HISTORY_OPTIONS, runHistory } from './backfill-history.ts'
 import { CONFIG_OPTION, dataFolderOf, readConfig } from './command-config.ts'
 import { defineCommand, print } from './command.ts'
-
-const LINE_MS = 60_000
 
 const COINS = BACKFILL_VENUES.flatMap((venue) => definitionOf(venue).backfill?.assets ?? [])
 

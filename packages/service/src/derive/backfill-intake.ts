@@ -1,11 +1,37 @@
 import { toMicros, type Micros, type Origin, type VenueId } from '@priorbook/sdk/domain'
-import type { JournalWriter } from '../journal/index.ts'
+import { openJournalWriter, type JournalWriter } from '../journal/index.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
 import { Applier, type ApplyRecord } from '../recorder/applier.ts'
+import { catchUp } from '../recorder/catch-up.ts'
 import { toNoteBytes, type Note } from '../recorder/notes.ts'
 import type { StoreWriter } from '../store/store.ts'
 import { toReading, type CaptureSink } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
+
+/** Where the answers and rows of a backfill go. */
+export type IntakeOptions = {
+  readonly venue: VenueId
+  readonly store: StoreWriter
+  readonly journalDir: string
+  readonly origin: Origin
+  /** Names the recorder on the journal. */
+  readonly recorder: string
+}
+
+/** Runs work with an intake, after everything that is in the journal already is in the store. */
+export async function withIntake<T>(
+  { venue, store, journalDir: dir, origin, recorder }: IntakeOptions,
+  work: (intake: BackfillIntake) => Promise<T>,
+): Promise<T> {
+  await catchUp(store, dir, venue)
+  const acknowledged = await store.appliedPosition(venue)
+  const writer = openJournalWriter({ dir, venue, origin, recorder, acknowledged })
+  try {
+    return await work(new BackfillIntake(store, venue, writer, { origin, recorder }))
+  } finally {
+    writer.close()
+  }
+}
 
 /** Writes answers to the journal and, on flush, the rows derived from them to the store. */
 export class BackfillIntake {

@@ -3,10 +3,8 @@ import {
   toMicros,
   type MarketRecord,
   type Micros,
-  type Origin,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import { openJournalWriter } from '../journal/index.ts'
 import { backfillFacts, type StoreWriter } from '../store/store.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import type {
@@ -17,18 +15,11 @@ import type {
   RoundCounts,
 } from '../venues/capture/definition.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { catchUp } from '../recorder/catch-up.ts'
 import type { Note } from '../recorder/notes.ts'
-import { BackfillIntake } from './backfill-intake.ts'
+import { withIntake, type IntakeOptions } from './backfill-intake.ts'
 
 /** What a backfill of a venue's catalogue needs. */
-export type CatalogueBackfillOptions = {
-  readonly venue: VenueId
-  readonly store: StoreWriter
-  readonly journalDir: string
-  readonly origin: Origin
-  /** Names the recorder on the journal. */
-  readonly recorder: string
+export type CatalogueBackfillOptions = IntakeOptions & {
   readonly log: CaptureLog
   readonly upstream: BackfillUpstream
   readonly asset: string
@@ -59,16 +50,12 @@ export async function backfillCatalogue(
   options: CatalogueBackfillOptions,
   signal: AbortSignal,
 ): Promise<BackfillReport> {
-  const { store, journalDir: dir, venue, origin, recorder, asset, start, end, log } = options
+  const { store, venue, asset, start, end, log } = options
   const { backfill } = definitionOf(venue)
   if (backfill === undefined) {
     throw new PriorbookError('invalid_argument', `${venue} has no history to fill in`)
   }
-  await catchUp(store, dir, venue)
-  const acknowledged = await store.appliedPosition(venue)
-  const writer = openJournalWriter({ dir, venue, origin, recorder, acknowledged })
-  try {
-    const intake = new BackfillIntake(store, venue, writer, { origin, recorder })
+  return withIntake(options, async (intake) => {
     const known = await readKnown(store, venue, backfill, { asset, start, end })
     const { sink } = intake
     const walk = backfill.walk({ ...options.upstream, asset, start, end, known, sink, log }, signal)
@@ -87,9 +74,7 @@ export async function backfillCatalogue(
     } finally {
       await intake.flush()
     }
-  } finally {
-    writer.close()
-  }
+  })
 }
 
 function toPosition(asset: string, { window, reached, next }: BackfillProgress): Note {

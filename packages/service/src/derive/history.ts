@@ -1,31 +1,11 @@
-import {
-  toMicros,
-  type MarketRecord,
-  type Micros,
-  type Origin,
-  type VenueId,
-} from '@priorbook/sdk/domain'
-import { openJournalWriter } from '../journal/index.ts'
-import { catchUp } from '../recorder/catch-up.ts'
-import {
-  backfillFacts,
-  pricesFamily,
-  tradesFamily,
-  type MarketQuery,
-  type StoreWriter,
-} from '../store/store.ts'
+import { toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
+import { backfilledSpan, pricesFamily, tradesFamily, type MarketQuery } from '../store/store.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
 import type { History, HistoryContext, HistoryScope } from '../venues/capture/history.ts'
-import { BackfillIntake } from './backfill-intake.ts'
+import { withIntake, type BackfillIntake, type IntakeOptions } from './backfill-intake.ts'
 
 /** What fetching the history of some markets needs. */
-export type HistoryOptions = {
-  readonly venue: VenueId
-  readonly store: StoreWriter
-  readonly journalDir: string
-  readonly origin: Origin
-  /** Names the recorder on the journal. */
-  readonly recorder: string
+export type HistoryOptions = IntakeOptions & {
   readonly log: CaptureLog
   readonly scope: HistoryScope
   open(context: HistoryContext): History
@@ -66,12 +46,7 @@ export async function backfillHistory(
   options: HistoryOptions,
   signal: AbortSignal,
 ): Promise<HistoryReport> {
-  const { store, journalDir: dir, venue, origin, recorder } = options
-  await catchUp(store, dir, venue)
-  const acknowledged = await store.appliedPosition(venue)
-  const writer = openJournalWriter({ dir, venue, origin, recorder, acknowledged })
-  try {
-    const intake = new BackfillIntake(store, venue, writer, { origin, recorder })
+  return withIntake(options, async (intake) => {
     const run = new HistoryRun(options, intake, signal)
     try {
       await run.fetch()
@@ -80,10 +55,8 @@ export async function backfillHistory(
     } finally {
       await intake.flush()
     }
-    return await run.report()
-  } finally {
-    writer.close()
-  }
+    return run.report()
+  })
 }
 
 const PAGE = 1000
@@ -129,7 +102,7 @@ class HistoryRun {
       await this.request(scope)
       return
     }
-    const before = await this.readCovered()
+    const before = await backfilledSpan(this.options.store, this.options.venue, toFamily(scope))
     const isApart = before === undefined || before.to <= scope.start || before.from >= scope.end
     this.covered = isApart ? undefined : before
     for (const { from, to } of missingIn(scope, this.covered)) {
@@ -210,7 +183,7 @@ class HistoryRun {
   private async fetchPart(part: Part, record: MarketRecord): Promise<void> {
     const { marketId, openTime, createdTime } = record
     const family = part === 'trades' ? tradesFamily(marketId) : pricesFamily(marketId)
-    const known = await this.readSpan(family)
+    const known = await backfilledSpan(this.options.store, this.options.venue, family)
     if (isFetched(record, known)) return
     const since = known?.to ?? toMicros(0)
     for await (const { reached, missing } of this.history[part](record, since, this.signal)) {
@@ -235,18 +208,6 @@ class HistoryRun {
     if (reached <= from || (this.covered?.from === from && this.covered.to >= reached)) return
     this.covered = { from, to: toMicros(reached) }
     this.intake.note({ note: 'backfill', family: toFamily(this.options.scope), from, reached })
-  }
-
-  private async readCovered(): Promise<Span | undefined> {
-    return this.readSpan(toFamily(this.options.scope))
-  }
-
-  private async readSpan(family: string): Promise<Span | undefined> {
-    const { store, venue } = this.options
-    const names = backfillFacts(venue, family)
-    const [from, to] = [await store.fact(names.from), await store.fact(names.reached)]
-    if (from === undefined || to === undefined) return undefined
-    return { from: toMicros(from), to: toMicros(to) }
   }
 
   // The markets of the scope that the store has.

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import {
   PriorbookError,
   REFERENCE_MARKET,
-  toBackfillKey,
   VENUE_IDS,
   type MarketRecord,
   type VenueId,
@@ -15,8 +14,8 @@ import { journalStats, type JournalDamage } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import {
+  historyKeysOf,
   MERGED_FACT,
-  pricesGapKey,
   REMOVED_MARKETS,
   type InstrumentRef,
   type MarketQuery,
@@ -183,11 +182,8 @@ async function removeRemoved(
       if ((await store.market(venue, record.marketId)) !== undefined) continue
       markets.delete(where)
       names.add(where)
-      names.add(`${venue}:${toBackfillKey(record.marketId)}`)
-      for (const { tokenId = '' } of record.outcomes) {
-        names.add(`${venue}:${tokenId}`)
-        names.add(`${venue}:${toBackfillKey(tokenId)}`)
-      }
+      for (const key of historyKeysOf(record)) names.add(`${venue}:${key}`)
+      for (const { tokenId } of record.outcomes) names.add(`${venue}:${tokenId}`)
     }
   }
   return names
@@ -227,14 +223,10 @@ async function streamsOf(
   for (const side of [store, other]) {
     for (const { instrument } of await side.instruments()) add(instrument.venue, instrument.key)
   }
-  for (const { venue, marketId, outcomes } of markets.values()) {
-    add(venue, toBackfillKey(marketId))
-    add(venue, toBackfillKey(pricesGapKey(marketId)))
-    for (const { tokenId } of outcomes) {
-      if (tokenId === undefined) continue
-      add(venue, tokenId)
-      add(venue, toBackfillKey(tokenId))
-    }
+  for (const record of markets.values()) {
+    const { venue, outcomes } = record
+    for (const key of historyKeysOf(record)) add(venue, key)
+    for (const { tokenId } of outcomes) if (tokenId !== undefined) add(venue, tokenId)
   }
   for (const venue of VENUE_IDS) {
     add(venue, 'clock')

@@ -1,17 +1,20 @@
-import type {
-  ErrorCode,
-  Gap,
-  GapReason,
-  Instrument,
-  MarketEvent,
-  MarketRecord,
-  MarketRevision,
-  MarketStatus,
-  Origin,
-  Sample,
-  Trade,
-  VenueId,
-  Violation,
+import {
+  toBackfillKey,
+  toMicros,
+  type ErrorCode,
+  type Gap,
+  type GapReason,
+  type Instrument,
+  type MarketEvent,
+  type MarketRecord,
+  type MarketRevision,
+  type MarketStatus,
+  type Micros,
+  type Origin,
+  type Sample,
+  type Trade,
+  type VenueId,
+  type Violation,
 } from '@priorbook/sdk/domain'
 import type {
   BookPick,
@@ -53,6 +56,18 @@ export function backfillFacts(
   return { from: `${name}:from`, reached: `${name}:reached`, topic: `${name}:topic` }
 }
 
+/** From when to when all that a venue has of a family was requested; undefined where it was not. */
+export async function backfilledSpan(
+  store: Pick<StoreReader, 'fact'>,
+  venue: VenueId,
+  family: string,
+): Promise<{ readonly from: Micros; readonly to: Micros } | undefined> {
+  const names = backfillFacts(venue, family)
+  const [from, to] = [await store.fact(names.from), await store.fact(names.reached)]
+  if (from === undefined || to === undefined) return undefined
+  return { from: toMicros(from), to: toMicros(to) }
+}
+
 /** The family of the past trades of a market. */
 export function tradesFamily(marketId: string): string {
   return `trades:${marketId}`
@@ -66,6 +81,15 @@ export function pricesFamily(marketId: string): string {
 /** In place of a market's id, the name under which gaps of its price history lie. */
 export function pricesGapKey(marketId: string): string {
   return `prices/${marketId}`
+}
+
+/** The keys under which rows and gaps of the history of a market lie. */
+export function historyKeysOf({
+  marketId,
+  outcomes,
+}: Pick<MarketRecord, 'marketId' | 'outcomes'>): string[] {
+  const tokens = outcomes.flatMap(({ tokenId }) => tokenId ?? [])
+  return [marketId, pricesGapKey(marketId), ...tokens].map(toBackfillKey)
 }
 
 /** The name of the fact that says when the newest trade from a venue's history happened. */

@@ -8,7 +8,7 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import { gapsOfKeys, storeGaps, type ReadRows, type TimeSpan } from '../../rows/index.ts'
-import { backfillFacts, tradesFamily, type StoreReader } from '../../store/store.ts'
+import { backfilledSpan, tradesFamily, type StoreReader } from '../../store/store.ts'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import type { MarketInstrument } from './instruments.ts'
 
@@ -74,13 +74,11 @@ export function gapsOfPast(
 }
 
 /** From when to when the trades of a market were fetched; undefined where they were not. */
-async function fetchedSpan(
+function fetchedSpan(
   store: StoreReader,
   { venue, marketId }: MarketRecord,
-): Promise<{ readonly from: number; readonly to: number } | undefined> {
-  const names = backfillFacts(venue, tradesFamily(marketId))
-  const [from, to] = [await store.fact(names.from), await store.fact(names.reached)]
-  return from === undefined || to === undefined ? undefined : { from, to }
+): ReturnType<typeof backfilledSpan> {
+  return backfilledSpan(store, venue, tradesFamily(marketId))
 }
 
 /** Says that the venue's history has trades of the range from before the first one that was observed. */

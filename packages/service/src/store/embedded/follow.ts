@@ -79,7 +79,7 @@ export class LogFollower implements LogListener, Follower {
     )
     const changes: Changes = {
       books: this.toInstruments(this.books),
-      // Nobody follows trades of the past.
+      // Trades of a venue's history are not live, so subscribers do not get them.
       trades: this.toInstruments(this.trades).filter(({ key }) => !isBackfillKey(key)),
       markets: [...this.markets.values()],
       gaps,

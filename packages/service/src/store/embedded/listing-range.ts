@@ -52,9 +52,7 @@ function conditionOf({ by, families, more }: Selection, { start, end }: MarketQu
     const isBounded = start !== undefined && !isEndless
     return [id, venue, isBounded ? start - longest - 1 : Number.MIN_SAFE_INTEGER]
   })
-  const where: Condition[] = [...more]
-  if (start !== undefined) where.push(['(close IS NULL OR close > ?)', start])
-  if (end !== undefined) where.push(['open < ?', end])
+  const where: Condition[] = [...more, ...rangeOf({ start, end })]
   const index = by === 'family' ? 'listing_open' : 'line_open'
   return [
     `FROM (SELECT value ->> 0 AS id, value ->> 1 AS venue, value ->> 2 AS since FROM json_each(?))
@@ -64,6 +62,14 @@ function conditionOf({ by, families, more }: Selection, { start, end }: MarketQu
     JSON.stringify(chosen),
     ...where.flatMap(([, ...values]): Column[] => values),
   ]
+}
+
+/** What of a row lies in the range of a query. */
+export function rangeOf({ start, end }: Pick<MarketQuery, 'start' | 'end'>): Condition[] {
+  const where: Condition[] = []
+  if (start !== undefined) where.push(['(close IS NULL OR close > ?)', start])
+  if (end !== undefined) where.push(['open < ?', end])
+  return where
 }
 
 /** What is beyond the position of a walk; `chosen.venue` is the venue of a row. */

@@ -9,7 +9,7 @@ import {
   type ListTables,
   type Selection,
 } from './listed.ts'
-import { placeOf } from './listing-range.ts'
+import { placeOf, rangeOf } from './listing-range.ts'
 import { hitOf, type Search } from './search-terms.ts'
 
 /** A search among some families, in the order of a list. */
@@ -31,12 +31,10 @@ export function readWords(
 ): Listed[] {
   const { tables, by, families, more } = selection
   const { column, sign } = order
-  const { start, end, after, limit } = query
-  const conditions: Condition[] = [...more, placeOf(after, order)]
+  const { after, limit } = query
+  const conditions: Condition[] = [...more, ...rangeOf(query), placeOf(after, order)]
   // All that have the word of a tag are hits.
   if (search.terms.some(({ kind }) => kind !== 'tag')) conditions.push(hitOf(search, tables))
-  if (start !== undefined) conditions.push(['(close IS NULL OR close > ?)', start])
-  if (end !== undefined) conditions.push(['open < ?', end])
   const direction = sign === 1 ? 'ASC' : 'DESC'
   const { listing } = tables
   const rows = database.all(

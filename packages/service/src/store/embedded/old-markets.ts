@@ -1,5 +1,5 @@
-import { isLastStatus, toBackfillKey, type VenueId } from '@priorbook/sdk/domain'
-import { pricesGapKey, REMOVED_MARKETS } from '../store.ts'
+import { isLastStatus, type VenueId } from '@priorbook/sdk/domain'
+import { historyKeysOf, REMOVED_MARKETS } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { readMarket, readRecord } from './catalog.ts'
 import type { Database, Row } from './database.ts'
@@ -92,13 +92,8 @@ function findGone(view: View, row: Row, before: number, clean: number): Gone | u
     if (!isGone) return undefined
     const outcomes = readMarket(database, venue, market)?.record.outcomes ?? []
     const tokens = outcomes.flatMap(({ tokenId }) => tokenId ?? [])
-    const keys = new Set([
-      market,
-      toBackfillKey(market),
-      toBackfillKey(pricesGapKey(market)),
-      ...tokens,
-      ...streams.map(({ key }) => key),
-    ])
+    const history = historyKeysOf({ marketId: market, outcomes })
+    const keys = new Set([market, ...tokens, ...history, ...streams.map(({ key }) => key)])
     return { id, venue, market, streams, keys }
   } catch (error) {
     // A damaged stream stays: `verify` names it.

@@ -201,6 +201,29 @@ export function dropStream(
 /** The first rows of some streams, by what extents are kept by; null where no row is left. */
 export type FirstRows = ReadonlyMap<string, number | null>
 
+type FirstRow = { readonly key: Column[]; readonly first: number | null }
+
+// What the streams of a condition are counted under, and when their first row was received.
+function firstRowsOf(database: Database, where: string, ...values: Column[]): FirstRow[] {
+  const rows = database.all(
+    `SELECT s.venue AS venue, s.market AS market, s.kind AS kind, ${EXTENT_METRIC} AS metric,
+       s.origin AS origin, m.asset AS asset, m.span AS span, m.series AS series,
+       coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
+         CASE WHEN s.removed = 0 THEN s.known_from END) AS first
+     FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
+     WHERE s.known_to IS NULL AND ${where}`,
+    ...values,
+  )
+  return rows.map((row) => {
+    const { venue, kind, metric, origin } = row
+    const { asset, span } = facetsIn(venue as VenueId, row['market'] as string, row)
+    return {
+      key: [venue!, kind!, metric!, asset, span, origin!],
+      first: row['first'] as number | null,
+    }
+  })
+}
+
 /** Adds the first rows of the streams with numbers in (after, until] to those found before. */
 export function collectFirstRows(
   database: Database,
@@ -209,25 +232,12 @@ export function collectFirstRows(
   until: number,
   found: FirstRows = new Map(),
 ): FirstRows {
-  const rows = database.all(
-    `SELECT s.venue AS venue, s.market AS market, s.kind AS kind, ${EXTENT_METRIC} AS metric,
-       s.origin AS origin, m.asset AS asset, m.span AS span, m.series AS series,
-       coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
-         CASE WHEN s.removed = 0 THEN s.known_from END) AS first
-     FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
-     WHERE s.id > ? AND s.id <= ? AND s.known_to IS NULL AND (? IS NULL OR s.venue = ?)`,
-    after,
-    until,
-    venue ?? null,
-    venue ?? null,
-  )
+  const where = 's.id > ? AND s.id <= ? AND (? IS NULL OR s.venue = ?)'
+  const own = venue ?? null
   const merged = new Map(found)
-  for (const row of rows) {
-    const { kind, metric, origin } = row
-    const { asset, span } = facetsIn(row['venue'] as VenueId, row['market'] as string, row)
-    const name = JSON.stringify([row['venue'], kind, metric, asset, span, origin])
+  for (const { key, first } of firstRowsOf(database, where, after, until, own, own)) {
+    const name = JSON.stringify(key)
     const known = merged.get(name) ?? null
-    const first = row['first'] as number | null
     const both = known !== null && first !== null
     merged.set(name, both ? Math.min(known, first) : (known ?? first))
   }
@@ -248,21 +258,9 @@ export function saveFirstRows(database: Database, found: FirstRows): void {
 
 /** Finds the first row of each kind again, after rows were removed. */
 export function recountExtents(database: Database): void {
-  const rows = database.all(
-    `SELECT s.venue AS venue, s.kind AS kind, ${EXTENT_METRIC} AS metric, s.origin AS origin,
-       s.market AS market, m.asset AS asset, m.span AS span, m.series AS series,
-       coalesce((SELECT first_received FROM chunk WHERE stream = s.id ORDER BY first LIMIT 1),
-         CASE WHEN s.removed = 0 THEN s.known_from END) AS first
-     FROM stream s LEFT JOIN market m ON m.venue = s.venue AND m.market = s.market
-     WHERE s.known_to IS NULL`,
-  )
   const extents = new Map<string, { readonly key: Column[]; streams: number; first: number }>()
-  for (const row of rows) {
-    const first = row['first'] as number | null
+  for (const { key, first } of firstRowsOf(database, '1')) {
     if (first === null) continue
-    const { venue, kind, metric, origin } = row
-    const { asset, span } = facetsIn(venue as VenueId, row['market'] as string, row)
-    const key = [venue!, kind!, metric!, asset, span, origin!]
     const name = JSON.stringify(key)
     const known = extents.get(name)
     if (known === undefined) extents.set(name, { key, streams: 1, first })

@@ -8,7 +8,7 @@ import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
 const MAX_WORDS = 2000
 const MAX_MARKETS = 2000
 const MAX_PARTS = 5000
-// Max markets of a tag that are sorted, about 25 ms, in another order than that of open times. A tag
+// Max markets of a tag that are sorted, about 30 ms, in another order than that of open times. A tag
 // is exact, so all of them are hits, and walking a list by volume would pass most others.
 const MAX_TAGGED = 10_000
 // Words of a search that are tried, the longest first.

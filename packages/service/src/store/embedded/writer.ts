@@ -375,10 +375,11 @@ export class Writer {
           const stream = this.view.streamById(id)
           ids.pop()
           before.push({ stream, row: { ...stream } })
+          const part = this.partOf(stream)
           const own = this.view.tailOf(stream)?.columns.count ?? 0
           rows += own
-          work += ROWS_TO_BEGIN + own + (this.partOf(stream)?.count ?? 0) / COPIED_AS_ONE
-          chunks += this.pack(stream, version, packing)
+          work += ROWS_TO_BEGIN + own + (part?.count ?? 0) / COPIED_AS_ONE
+          chunks += this.pack(stream, part, version, packing)
         }
         writeState(this.database, STATE.version, version)
       })
@@ -393,8 +394,12 @@ export class Writer {
     return { chunks, rows }
   }
 
-  private pack(stream: Stream, version: number, packing: Packing): number {
-    const part = this.partOf(stream)
+  private pack(
+    stream: Stream,
+    part: ChunkPlace | undefined,
+    version: number,
+    packing: Packing,
+  ): number {
     if (part?.form === 'tight' && this.view.tailOf(stream) === undefined) return 0
     try {
       if (stream.kind === 'book' && part === undefined) this.view.bookTail(stream)
@@ -406,6 +411,7 @@ export class Writer {
     }
   }
 
+  // The last chunk of a stream, unless it is final.
   private partOf(stream: Stream): ChunkPlace | undefined {
     const last = this.view.directory(stream).places.at(-1)
     return last === undefined || 'lost' in last || last.form === 'sealed' ? undefined : last

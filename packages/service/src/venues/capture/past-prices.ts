@@ -7,6 +7,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { HEAD_LIMIT, parseSampleValue } from '@priorbook/sdk/tape'
 import type { Arrival, CaptureRequest } from './contract.ts'
+import { spanOf } from './past-trades.ts'
 
 /** One value of a venue's price history. */
 export type PastPrice = { readonly metric: string; readonly time: Micros; readonly value: string }
@@ -35,11 +36,7 @@ export function asPastPrices(
   at: Arrival,
   areEnds = false,
 ): Sample[] {
-  const since = Number(request['since'])
-  const until = Number(request['until'])
-  if (!(since < until)) {
-    throw new PriorbookError('invalid_message', 'the request does not say which values it is about')
-  }
+  const { since, until } = spanOf(request, 'values')
   const key = toBackfillKey(instrument.key)
   return prices
     .filter(({ time }) => (areEnds ? time > since && time <= until : time >= since && time < until))

@@ -1,6 +1,17 @@
 import { PriorbookError, toBackfillKey, type Json, type Trade } from '@priorbook/sdk/domain'
 import type { CaptureRequest, MessageProblem, Normalized } from './contract.ts'
 
+/** The span that a request of a history says its answer shows completely. */
+export function spanOf(
+  request: CaptureRequest,
+  what: string,
+): { readonly since: number; readonly until: number } {
+  const since = Number(request['since'])
+  const until = Number(request['until'])
+  if (since < until) return { since, until }
+  throw new PriorbookError('invalid_message', `the request does not say which ${what} it is about`)
+}
+
 /**
  * The trades of an answer as rows of a venue's history: those of the span that the request says is complete,
  * under keys of their own, in the order of the venue's clock. Both times change places, because rows are found
@@ -12,11 +23,7 @@ export function asPastTrades(
   trades: readonly Trade[],
   problems: readonly MessageProblem[],
 ): Normalized {
-  const since = Number(request['since'])
-  const until = Number(request['until'])
-  if (!(since < until)) {
-    throw new PriorbookError('invalid_message', 'the request does not say which trades it is about')
-  }
+  const { since, until } = spanOf(request, 'trades')
   const events: Trade[] = []
   const wrong: MessageProblem[] = []
   const refuse = (where: string, why: string): void => {

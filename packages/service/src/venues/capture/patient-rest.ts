@@ -57,7 +57,7 @@ export class PatientRest {
 
   /**
    * Returns the answer, or the refusal of a venue that does not have what was requested. Throws
-   * `upstream_failed` where it does not answer for long, or refuses whoever asks.
+   * `upstream_failed` where the venue does not answer for long, or refuses this client.
    */
   async send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
     const { label, log } = this.#options

@@ -17,7 +17,7 @@ export type PriceWalkOptions = {
   ) => readonly (Omit<RestCall, 'request'> & { readonly request: CaptureRequest })[]
 }
 
-/** A span [from, to) of whole seconds, with a value every so many minutes. */
+/** A span [from, to) in whole seconds; `minutes` is the time between two of its values. */
 export type PriceSpan = { readonly from: number; readonly to: number; readonly minutes: 1 | 60 }
 
 const SECOND = 1_000_000

@@ -136,7 +136,7 @@ describe('the past trades of venue C', () => {
     },
   )
 
-  it('is read from a list that loses trades of whoever trusts its order', () => {
+  it('comes from a list that loses trades where it is read by offsets alone', () => {
     const list = new FakeList(7)
     for (let at = 0; at < 2000; at++) list.add(START + Math.floor(at / 40))
     const found = new Set<number>()

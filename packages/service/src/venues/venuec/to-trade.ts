@@ -4,9 +4,11 @@ import type { NativeTrade } from './native.ts'
 
 const { priceDecimals, sizeDecimals } = VENUES.venuec
 
-// Trades have no id. One transaction can contain several, and old trades name none, so that all fields
-// together are the id; it is the same for a trade that is delivered twice.
-/** The trade of a message of the market channel, or of a row of the data service. */
+/**
+ * The trade of a message of the market channel, or of a row of the data service. Trades have no id. One
+ * transaction can contain several, and old trades name none, so that all fields together are the id; it is the
+ * same for a trade that is delivered twice.
+ */
 export function toTrade(message: NativeTrade, at: Arrival): Trade {
   const { instrument, price, size, side, transaction, said, time } = message
   const words = [

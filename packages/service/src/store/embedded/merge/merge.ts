@@ -1,7 +1,6 @@
 import {
   isBackfillKey,
   parseReferenceKey,
-  toBackfillKey,
   VENUE_IDS,
   type Gap,
   type Instrument,
@@ -10,7 +9,7 @@ import {
 import { openEmbeddedStore } from '../open.ts'
 import type { Maker } from '../log.ts'
 import type { Stream } from '../streams.ts'
-import { captureFact, MERGED_FACT, pricesGapKey, type Progress } from '../../store.ts'
+import { captureFact, historyKeysOf, MERGED_FACT, type Progress } from '../../store.ts'
 import { mergeBooks, BookWalk, OwnGaps, type BookCounts, type BookSide } from './books.ts'
 import { copyQuarantine, mergeMarkets, type CatalogSide } from './catalog.ts'
 import { replaceFolder, MergeSink } from './target.ts'
@@ -246,10 +245,7 @@ class Merge {
         const instrument = { venue, market: record.marketId, key }
         await this.book(toStreamName({ key, kind: 'book', metric: '' }), instrument, parts)
       }
-      const { marketId } = record
-      for (const key of new Set([marketId, ...tokens, pricesGapKey(marketId)])) {
-        await this.pastGaps(venue, toBackfillKey(key), parts)
-      }
+      for (const key of new Set(historyKeysOf(record))) await this.pastGaps(venue, key, parts)
     }
     for (const side of sides) this.quarantined += await copyQuarantine(venue, side, this.sink)
   }

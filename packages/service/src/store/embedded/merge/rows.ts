@@ -90,7 +90,7 @@ export async function mergeSamples(
   const walks = sides.map((side) =>
     pagesOf(instrument, side, (query) => side.store.samples({ ...query, metric })),
   )
-  // A history has one value for each time, whoever fetched it.
+  // Recorders that fetched the same history have the same values: one of each time is kept.
   const isOnce = isBackfillKey(instrument.key)
   for await (const { row, side, head, maker } of weave(walks, counts, isOnce)) {
     const placed = gaps.place(head)
