@@ -306,7 +306,7 @@ async function readTrackStart(
   const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS_KEPT })
   const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
   const sequence = facts?.lastSequence ?? 0
-  const full = sequence === 0 ? undefined : await findFull(store, ref)
+  const full = lastFull(newest.runs) ?? (newest.hasMore ? await findFull(store, ref) : undefined)
   return {
     ...(ladder === undefined ? {} : { ladder }),
     sequence,
@@ -375,16 +375,22 @@ async function findFull(store: StoreReader, ref: InstrumentRef): Promise<TrackSt
       numbers: true,
       ...(after === undefined ? {} : { after }),
     })
-    for (const run of runs.toReversed()) {
-      const { columns } = run
-      for (let row = run.to - 1; row >= run.from; row--) {
-        if ((columns.flags[row]! & FLAGS.full_book) === 0) continue
-        return { ...toMark(run, row), sequence: run.firstSequence + row }
-      }
-    }
+    const full = lastFull(runs)
+    if (full !== undefined) return full
     const oldest = runs[0]
     if (!hasMore || oldest === undefined) return undefined
     after = oldest.firstSequence + oldest.from
+  }
+  return undefined
+}
+
+function lastFull(runs: readonly BookRun[]): TrackStart['full'] {
+  for (const run of runs.toReversed()) {
+    const { flags } = run.columns
+    for (let row = run.to - 1; row >= run.from; row--) {
+      if ((flags[row]! & FLAGS.full_book) === 0) continue
+      return { ...toMark(run, row), sequence: run.firstSequence + row }
+    }
   }
   return undefined
 }

@@ -30,6 +30,8 @@ export class Session {
       const result = database.withoutAsking(work)
       if (result !== ASKED) return result as T
     }
+    // Nobody else writes this tape, so nothing can change while the work runs.
+    if (this.writer !== undefined) return this.fetching(work, fetched)
     return this.fetching(
       () =>
         database.read(() => {
