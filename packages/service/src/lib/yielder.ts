@@ -3,16 +3,11 @@ const SLICE_MS = 4
 
 /** Splits long work that never awaits I/O, so that it does not block the event loop. */
 export class Yielder {
-  private readonly sliceMs: number
   private since = performance.now()
-
-  constructor(sliceMs = SLICE_MS) {
-    this.sliceMs = sliceMs
-  }
 
   /** True when the current slice has used up its time. */
   get isDue(): boolean {
-    return performance.now() - this.since >= this.sliceMs
+    return performance.now() - this.since >= SLICE_MS
   }
 
   /** Returns at once, or after one turn of the event loop when the slice is used up. */

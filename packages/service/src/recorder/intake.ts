@@ -11,7 +11,6 @@ import {
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../lib/clock.ts'
 import { SteadyClock } from '../lib/steady-clock.ts'
-import { Yielder } from '../lib/yielder.ts'
 import {
   openJournalWriter,
   type JournalWriter,
@@ -92,8 +91,6 @@ const LINGER_MICROS = 10_000_000
 const KEYS_PER_NOTE = 200
 /** With fewer records to go, a takeover is finished in one turn. */
 const LAST_RECORDS = 2000
-/** Queued records are applied for this long at a time: long beside a turn of the event loop, which adds new ones. */
-const QUEUE_MS = 50
 /** Max unresolved markets that a connector follows from an earlier run. */
 const MAX_UNRESOLVED = 200_000
 /** Max markets that a feed of trades may belong to. */
@@ -214,14 +211,11 @@ export class Intake {
   private readonly normalizer: Normalizer
   private options: IntakeOptions
   private readonly steady: SteadyClock
-  /** Records that wait while the store is asked on behalf of an earlier one, and how many they are. */
+  /** Records that wait while the store is asked on behalf of an earlier one. */
   private queue: ApplyRecord[] = []
-  private queued = 0
-  /** True while queued records are left alone for a turn of the event loop. */
-  private isPaused = false
   private failure: unknown
   private busy: Promise<void> | undefined
-  /** Received times of the records that are not stored yet: since the last drain, queued ones last, and before it. */
+  /** Received times of the records that are not stored yet: since the last drain, and before it. */
   private received: number[] = []
   private drained: number[] = []
   private messages = 0
@@ -252,9 +246,9 @@ export class Intake {
     }
   }
 
-  /** Records that are applied and not stored yet. */
+  /** Records that are not stored yet. */
   get pending(): number {
-    return this.received.length - this.queued
+    return this.received.length
   }
 
   start(): void {
@@ -285,11 +279,11 @@ export class Intake {
   /** Rows ready to store; absent also while the store is asked on behalf of a message. */
   drain(): AppendBatch | undefined {
     if (this.failure !== undefined) throw this.failure as Error
-    if (this.busy !== undefined && !this.isPaused) return undefined
+    if (this.busy !== undefined) return undefined
     const { origin, recorder } = this.options
     const batch = this.applier.drain({ origin, recorder })
     this.drained = this.received
-    this.received = this.drained.splice(this.pending)
+    this.received = []
     return batch
   }
 
@@ -487,38 +481,24 @@ export class Intake {
     if (this.busy === undefined) {
       const wait = this.applier.apply(record)
       if (wait !== undefined) this.busy = this.applyQueued(wait)
-    } else {
-      this.queue.push(record)
-      this.queued++
-    }
+    } else this.queue.push(record)
     this.options.flushSoon()
   }
 
-  // After a start the store is asked for every book, and the embedded one answers without a turn of the event
-  // loop. So the queue makes pauses, in which sockets are read and rows are stored.
   private async applyQueued(first: Promise<void>): Promise<void> {
-    const yielder = new Yielder(QUEUE_MS)
     try {
       await first
       while (this.queue.length > 0) {
         const records = this.queue
         this.queue = []
         for (const record of records) {
-          this.queued--
           const wait = this.applier.apply(record)
           if (wait !== undefined) await wait
-          if (yielder.isDue) await this.pause(yielder)
         }
       }
     } catch (error) {
       this.failure = error
     }
     this.busy = undefined
-  }
-
-  private async pause(yielder: Yielder): Promise<void> {
-    this.isPaused = true
-    await yielder.yieldIfDue()
-    this.isPaused = false
   }
 }

@@ -143,6 +143,11 @@ export class SubscriptionProbe {
     if (isFull) probed.tickers.add(ticker)
   }
 
+  /** True for a market of which the connection has sent a full book. */
+  knows(ticker: string): boolean {
+    return this.#subscriptions.values().some(({ tickers }) => tickers.has(ticker))
+  }
+
   /** The venue answered a command of this subscription, even with an error. */
   answered(sid: number): void {
     const probed = this.#subscriptions.get(sid)

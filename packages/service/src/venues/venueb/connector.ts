@@ -549,7 +549,8 @@ export class VenueBConnector implements Connector {
 
   #shareOutIfDue(): void {
     const dueMs = this.#sharedAtMs + this.#markets.size / SHARED_PER_MS
-    if (this.#clock.monotonicMs() >= dueMs) this.#shareOut()
+    const isDue = this.#clock.monotonicMs() >= dueMs
+    if (isDue || this.#sockets?.haveRoomAgain() === true) this.#shareOut()
   }
 
   /** Gives the sockets their markets and the poller the rest; never the same market to both. */

@@ -146,6 +146,11 @@ export class VenueBSocket {
     return state !== undefined && state !== 'wanted'
   }
 
+  /** Returns true once this connection has brought a book of the market. */
+  hasBook(ticker: string): boolean {
+    return this.holds(ticker) && this.#probe.knows(ticker)
+  }
+
   /** Returns true for a market that the socket does not serve. */
   isMuted(ticker: string): boolean {
     if (this.#subscriptions.isUnavailable('orderbook_delta')) return true

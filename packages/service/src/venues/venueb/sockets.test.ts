@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ManualClock } from '../../lib/clock.testing.ts'
+import { FIRST_BOOKS } from '../capture/first-books.ts'
 import type { VenueBSocket } from './socket.ts'
 import { VenueBSockets } from './sockets.ts'
 
@@ -7,6 +8,7 @@ import { VenueBSockets } from './sockets.ts'
 class FakeSocket {
   connected = true
   readonly held = new Set<string>()
+  readonly booked = new Set<string>()
   wanted: ReadonlySet<string> = new Set()
   readonly recovered: string[] = []
   subscriptions = 1
@@ -18,6 +20,10 @@ class FakeSocket {
 
   holds(ticker: string): boolean {
     return this.held.has(ticker)
+  }
+
+  hasBook(ticker: string): boolean {
+    return this.booked.has(ticker)
   }
 
   isMuted(ticker: string): boolean {
@@ -109,6 +115,21 @@ describe('the sockets of venue B', () => {
     made[1]!.connected = true
     sockets.look()
     expect(place('B')).toStrictEqual(['up'])
+  })
+
+  it('take so many markets at a time that their first books can be read', () => {
+    const { sockets, made, place, carry } = open(5000, 5000)
+    const keys = Array.from({ length: FIRST_BOOKS + 5 }, (_, at) => String(at))
+    const count = (state: string): number => place(...keys).filter((one) => one === state).length
+    expect(count('back_soon')).toBe(5)
+    carry(...keys)
+    expect(made[0]!.wanted.size).toBe(FIRST_BOOKS)
+    expect(sockets.haveRoomAgain()).toBe(false)
+    for (const key of keys.slice(0, FIRST_BOOKS / 2)) made[0]!.booked.add(key)
+    expect(sockets.haveRoomAgain()).toBe(true)
+    expect(count('up')).toBe(FIRST_BOOKS + 5)
+    carry(...keys)
+    expect(made[0]!.wanted.size).toBe(FIRST_BOOKS + 5)
   })
 
   it('ask the socket of a market for its book', () => {

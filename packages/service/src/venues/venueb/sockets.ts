@@ -1,6 +1,7 @@
 import type { Clock } from '../../lib/clock.ts'
 import { sleep, untilAborted } from '../../lib/wait.ts'
 import { MAX_SLOT, type ConnectorStatus } from '../capture/contract.ts'
+import { FirstBooks } from '../capture/first-books.ts'
 import type { VenueBSocket } from './socket.ts'
 
 /** How many sockets there may be, and how one is made. */
@@ -15,7 +16,7 @@ export type VenueBSocketsOptions = {
   supervise(socket: VenueBSocket, slot: number, signal: AbortSignal): Promise<void>
 }
 
-/** Where the socket of a market stands; `back_soon` where a reconnect is expected. */
+/** Where the socket of a market stands; `back_soon` where a reconnect is expected, or other books come first. */
 export type SocketPlace = 'up' | 'back_soon' | 'down'
 
 type Entry = {
@@ -36,12 +37,14 @@ export class VenueBSockets {
   readonly #entries: Entry[] = []
   readonly #entryOf = new Map<string, Entry>()
   readonly #running: Promise<void>[] = []
+  readonly #firsts: FirstBooks
   #signal: AbortSignal | undefined
   #bound: number
 
   constructor(options: VenueBSocketsOptions) {
     this.#options = options
     this.#bound = options.markets
+    this.#firsts = new FirstBooks(options.clock)
     this.#open()
   }
 
@@ -59,11 +62,19 @@ export class VenueBSockets {
 
   /** The state of a market's socket, which it gets here; undefined where no socket has room for it. */
   place(key: string): SocketPlace | undefined {
-    const entry = this.#entryOf.get(key) ?? this.#assign(key)
-    if (entry === undefined) return undefined
+    let entry = this.#entryOf.get(key)
+    if (entry === undefined) {
+      if (this.#entryOf.size >= this.#bound) return undefined
+      if (!this.#firsts.admit([key])) return 'back_soon'
+      entry = this.#assign(key)
+      if (entry === undefined) return undefined
+    }
     if (entry.socket.connected) return 'up'
-    const awayMs = this.#nowMs() - (entry.awaySinceMs ?? this.#nowMs())
-    return awayMs > RECONNECT_MS ? 'down' : 'back_soon'
+    return this.#isDown(entry) ? 'down' : 'back_soon'
+  }
+
+  #isDown({ awaySinceMs = this.#nowMs() }: Entry): boolean {
+    return this.#nowMs() - awaySinceMs > RECONNECT_MS
   }
 
   /** Looks at the connections: call it before `place`. */
@@ -72,6 +83,13 @@ export class VenueBSockets {
       if (entry.socket.connected) entry.awaySinceMs = undefined
       else entry.awaySinceMs ??= this.#nowMs()
     }
+    this.#settleFirsts()
+  }
+
+  /** True once when markets had to wait for the first books of others, and do not any more. */
+  haveRoomAgain(): boolean {
+    this.#settleFirsts()
+    return this.#firsts.reopens()
   }
 
   /** Takes the places of all other markets away, and subscribes these where their socket is up. */
@@ -116,9 +134,15 @@ export class VenueBSockets {
     })
   }
 
+  #settleFirsts(): void {
+    this.#firsts.settle((key) => {
+      const entry = this.#entryOf.get(key)
+      return entry === undefined || this.#isDown(entry) || entry.socket.hasBook(key)
+    })
+  }
+
   #assign(key: string): Entry | undefined {
     const { perSocket } = this.#options
-    if (this.#entryOf.size >= this.#bound) return undefined
     // One that leaves a socket and comes back stays there: two sockets would bring one book twice.
     const entry =
       this.#entries.find(({ socket }) => socket.holds(key)) ??

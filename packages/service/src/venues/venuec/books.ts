@@ -2,6 +2,7 @@ import type { BookSnapshot, GapReason, Instrument, TapeEvent } from '@priorbook/
 import type { Clock } from '../../lib/clock.ts'
 import { sleep } from '../../lib/wait.ts'
 import type { BookRelation, CaptureLog, CaptureSink } from '../capture/contract.ts'
+import { FirstBooks } from '../capture/first-books.ts'
 import type { Quota } from '../capture/quota.ts'
 import type { Rest } from '../capture/rest.ts'
 import { CallsInFlight } from '../capture/scheduler.ts'
@@ -49,11 +50,24 @@ export class BookKeeper {
   readonly #options: BookKeeperOptions
   readonly #tokens = new Map<string, WatchedToken>()
   readonly #inFlight: CallsInFlight
+  readonly #firsts: FirstBooks
   #comparisons = 0
 
   constructor(options: BookKeeperOptions) {
     this.#options = options
+    this.#firsts = new FirstBooks(options.clock)
     this.#inFlight = new CallsInFlight(options.log, 'venue C')
+  }
+
+  /** Lets a market in, which is watched now; false where it has to wait for the first books of others. */
+  admit(market: VenueCMarket): boolean {
+    return this.#firsts.admit(market.tokens)
+  }
+
+  /** True once when markets had to wait for the first books of others, and do not any more. */
+  hasRoomAgain(): boolean {
+    this.#firsts.settle((key) => this.#tokens.get(key)?.hasBook ?? true)
+    return this.#firsts.reopens()
   }
 
   /** Watches the tokens of a market; returns those that are new. */

@@ -380,7 +380,8 @@ export class VenueCConnector implements Connector {
 
   #alignIfDue(): void {
     const nowMs = this.#clock.monotonicMs()
-    if (nowMs < this.#alignedMs + this.#markets.size / ALIGNED_PER_MS) return
+    const isDue = nowMs >= this.#alignedMs + this.#markets.size / ALIGNED_PER_MS
+    if (!this.#books.hasRoomAgain() && !isDue) return
     this.#alignedMs = nowMs
     this.#align()
   }
@@ -396,6 +397,7 @@ export class VenueCConnector implements Connector {
       if (isDue && tier === 'polled') for (const token of market.tokens) polled.add(token)
       if (isOver(market)) over.push(market.marketId)
       if (!isDue || tier !== 'full') continue
+      if (!this.#watched.has(market) && !this.#books.admit(market)) continue
       this.#watched.add(market)
       fresh.push(...this.#books.watch(market))
     }
