@@ -1,4 +1,6 @@
 import {
+  fromBackfillKey,
+  isBackfillKey,
   toBackfillKey,
   toMicros,
   type ErrorCode,
@@ -81,6 +83,14 @@ export function pricesFamily(marketId: string): string {
 /** In place of a market's id, the name under which gaps of its price history lie. */
 export function pricesGapKey(marketId: string): string {
   return `prices/${marketId}`
+}
+
+/** The id of the market, or the key of the instrument, that a key of a history names; other keys as they are. */
+export function fromHistoryKey(key: string): string {
+  if (!isBackfillKey(key)) return key
+  const own = fromBackfillKey(key)
+  const prefix = pricesGapKey('')
+  return own.startsWith(prefix) ? own.slice(prefix.length) : own
 }
 
 /** The keys under which rows and gaps of the history of a market lie. */

@@ -1,12 +1,6 @@
-import {
-  fromBackfillKey,
-  parseReferenceKey,
-  type Gap,
-  type GapIdentity,
-  type VenueId,
-} from '@priorbook/sdk/domain'
+import { parseReferenceKey, type Gap, type GapIdentity, type VenueId } from '@priorbook/sdk/domain'
 import { sharedGapKeys } from '../../rows/index.ts'
-import type { GapQuery, StoreReader } from '../../store/store.ts'
+import { fromHistoryKey, type GapQuery, type StoreReader } from '../../store/store.ts'
 import type { CursorState, ApiContext } from '../route.ts'
 import { sees } from './find.ts'
 import type { PlanFilter } from './plan-filter.ts'
@@ -58,7 +52,7 @@ export function gapFilter({ store }: ApiContext, plan: PlanFilter): (gap: Gap) =
     if (sharedGapKeys(venue).includes(key)) return true
     const reference = parseReferenceKey(key)
     if (reference !== undefined) return plan.includesAsset(venue, reference.asset)
-    const own = fromBackfillKey(key)
+    const own = fromHistoryKey(key)
     const instrument = await store.instrument({ venue, key: own })
     const state = await store.market(venue, instrument?.instrument.market ?? own)
     return plan.includes(state?.record ?? { venue, marketId: own })

@@ -13,7 +13,7 @@ import {
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
-import { backfillFacts, newestPastTrade, tradesFamily } from '../../store/store.ts'
+import { backfillFacts, newestPastTrade, pricesGapKey, tradesFamily } from '../../store/store.ts'
 import { createAsker } from '../ask.testing.ts'
 import { openAccess } from '../auth/access.ts'
 import { at } from '../pages/fixture.testing.ts'
@@ -54,7 +54,7 @@ function trade(key: string, id: string, seconds: number, journal: number): Trade
 }
 
 /** A market that was recorded from its 500th second on, with its trades from before. */
-async function serve(): Promise<(path: string) => Promise<Answer>> {
+async function serve(plan = 'unlimited'): Promise<(path: string) => Promise<Answer>> {
   const folder = createTempFolder()
   const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
   const key = toBackfillKey(MARKET)
@@ -94,7 +94,7 @@ async function serve(): Promise<(path: string) => Promise<Answer>> {
       source: FETCHED,
       journal: 9,
     })),
-    gaps: [gap],
+    gaps: [gap, { ...gap, key: toBackfillKey(pricesGapKey(MARKET)), start: at(700), end: at(800) }],
     facts: {
       [names.from]: at(0),
       [names.reached]: at(2000),
@@ -106,7 +106,6 @@ async function serve(): Promise<(path: string) => Promise<Answer>> {
   const access = openAccess(home)
   const server = createApiServer({ store, access, now: () => toMicros(at(200_000)) })
   const asker = createAsker(server.handle)
-  const { key: secret } = access.keys.create({ plan: 'unlimited', name: 'test' })
   onTestFinished(async () => {
     asker.close()
     await server.close(500)
@@ -114,6 +113,8 @@ async function serve(): Promise<(path: string) => Promise<Answer>> {
     await store.close()
   })
   return async (path) => {
+    // A plan may allow one request per second, and the clock stands still.
+    const { key: secret } = access.keys.create({ plan, name: 'test' })
     const { status, text } = await asker.ask(path, { key: secret })
     return { status, text, ...(text.startsWith('{') ? (JSON.parse(text) as object) : {}) } as Answer
   }
@@ -236,5 +237,22 @@ describe('trades of a venue’s history', () => {
     expect([observed.length, past.length]).toEqual([3, 6])
     expect(past[1]).toContain(`venueb:backfill/${MARKET}/trade:1`)
     expect((await get(`${bulk.replace('trades', 'books')}&origin=backfill`)).status).toBe(400)
+  })
+
+  it.each(['explorer', 'unlimited'])('have their gaps in the list of plan %s', async (plan) => {
+    const get = await serve(plan)
+    const keysIn = ({ data }: Answer): unknown[] => data.map((gap) => gap['key'])
+    const [trades, prices] = [`backfill/${MARKET}`, `backfill/prices/${MARKET}`]
+    const listed = await get('/v3/gaps?venue=venueb&reason=unavailable')
+    expect(keysIn(listed)).toEqual([trades, prices])
+    expect(listed.meta).not.toHaveProperty('notice')
+    for (const key of [trades, prices]) {
+      expect(keysIn(await get(`/v3/gaps?key=${key}`))).toEqual([key])
+      expect(keysIn(await get(`/v3/gaps?market=${MARKET}&key=${key}`))).toEqual([key])
+    }
+    const history = await get(`/v3/venueb/${MARKET}/history?metric=close`)
+    expect(history.meta['gaps']).toMatchObject([{ key: prices }])
+    const own = await get(`/v3/gaps?market=${MARKET}&reason=unavailable`)
+    expect(keysIn(own)).toEqual([])
   })
 })

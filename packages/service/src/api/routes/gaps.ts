@@ -1,7 +1,7 @@
 import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { GAP_COLUMNS, toGapJson, contractOf } from '@priorbook/sdk/wire'
 import { distinctGaps, gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
-import type { GapQuery } from '../../store/store.ts'
+import { historyKeysOf, type GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
@@ -70,7 +70,9 @@ async function gapsOfMarket(
   const { record } = await findAnywhere(context, grant, named.market, named.venue)
   const { venue, marketId } = record
   const instruments = await instrumentsOf(context, record)
-  const keys = new Set([...gapKeysOf(instruments), marketId])
+  // What is missing of a venue's history was never observed: it is listed where its key is named.
+  const past = historyKeysOf(record).filter((key) => key === named.key)
+  const keys = new Set([...gapKeysOf(instruments), marketId, ...past])
   const gaps: Gap[] = []
   for (const key of keys) {
     if (named.key !== undefined && named.key !== key) continue

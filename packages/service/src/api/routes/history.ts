@@ -5,11 +5,11 @@ import {
   toHistoryJson,
   type PriceHistoryJson,
 } from '@priorbook/sdk/wire'
-import { gapsOfKeys, storeGaps } from '../../rows/index.ts'
-import { backfillFacts, pricesFamily, pricesGapKey } from '../../store/store.ts'
+import { backfillFacts, pricesFamily } from '../../store/store.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
+import { gapsOfPastPrices } from '../markets/past-prices.ts'
 import { NOTHING_FETCHED } from '../markets/past-trades.ts'
 import { answerRowPage } from '../pages/row-page.ts'
 import { defineRoute, type Notice, type Route } from '../route.ts'
@@ -41,10 +41,7 @@ function historyRoute(address: VenueAddress): Route {
         meta: { metric, origin: 'backfill' },
         streams: instruments.map((one) => ({ ...one, key: toBackfillKey(one.key), metric })),
         metric,
-        gapsOf: (streams, span) => {
-          const keys = [toBackfillKey(pricesGapKey(marketId)), ...streams.map(({ key }) => key)]
-          return gapsOfKeys(storeGaps(store, venue), keys, span)
-        },
+        gapsOf: (streams, span) => gapsOfPastPrices(store, state.record, streams, span),
         read: (query) => store.samples({ ...query, metric }),
         explainEmpty,
         toJson: ({ columns, row, ordinal }, stream, style): PriceHistoryJson =>
