@@ -58,15 +58,23 @@ type PriceRow = {
   readonly source_time: number
 }
 
+type CoverageRow = {
+  readonly backfilled_trades: {
+    readonly fetched_from: number
+    readonly first_time: number | null
+  } | null
+}
+
 type Served = {
   readonly market: MarketRow
+  readonly coverage: readonly CoverageRow[]
   readonly past: TradeRow[]
   readonly observed: TradeRow[]
   readonly prices: Readonly<Record<string, PriceRow[]>>
 }
 
 /** Everything that is served of the markets of a scope. */
-async function readAll(api: Api, { list, path, metrics }: Venue): Promise<Served[]> {
+async function readAll(api: Api, { venue, list, path, metrics }: Venue): Promise<Served[]> {
   const markets = await api.all<MarketRow>(`${list}&limit=1000&${EXACT}`)
   const found = []
   for (const market of markets) {
@@ -78,7 +86,9 @@ async function readAll(api: Api, { list, path, metrics }: Venue): Promise<Served
       const history = `${path(market.market_id)}/history?metric=${metric}&limit=1000&${EXACT}`
       prices[metric] = await api.all<PriceRow>(history)
     }
-    found.push({ market, past, observed, prices })
+    const about = `/v3/coverage?venue=${venue}&market=${market.market_id}&time_format=epoch_us`
+    const { data: coverage } = await api.get<CoverageRow>(about)
+    found.push({ market, coverage, past, observed, prices })
   }
   return found
 }
@@ -97,7 +107,7 @@ function expectCandles(prices: Served['prices'], candles: ReturnType<typeof cand
 /** Compares what is served of a market that ended with what happened; returns the number of trades. */
 function expectTruth(
   venue: Venue,
-  { market, past, prices }: Served,
+  { market, coverage, past, prices }: Served,
   truth: readonly TruthEntry[],
 ): number {
   expect(market).toMatchObject({ status: 'resolved', winning_outcome: expect.any(String) })
@@ -110,6 +120,9 @@ function expectTruth(
   const times = past.map((row) => row.source_time)
   expect(times).toEqual(times.toSorted((a, b) => a - b))
   expect(past.every((row) => row.received_time > row.source_time)).toBe(true)
+  for (const { backfilled_trades: fetched } of coverage) {
+    expect(fetched!.fetched_from).toBeLessThanOrEqual(times[0] ?? Infinity)
+  }
   if (venue.venue === 'venueb') expectCandles(prices, candlesOf(truth, key))
   // Of a market that never traded the emulator shows its first price.
   else if (trades.length > 0) expectPrices(prices, first!.label, pricesOf(truth, key))

@@ -1,7 +1,12 @@
 import { toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { backfilledSpan, pricesFamily, tradesFamily, type MarketQuery } from '../store/store.ts'
 import type { CaptureLog } from '../venues/capture/contract.ts'
-import type { History, HistoryContext, HistoryScope } from '../venues/capture/history.ts'
+import {
+  historyBegin,
+  type History,
+  type HistoryContext,
+  type HistoryScope,
+} from '../venues/capture/history.ts'
 import { withIntake, type BackfillIntake, type IntakeOptions } from './backfill-intake.ts'
 
 /** What fetching the history of some markets needs. */
@@ -181,7 +186,7 @@ class HistoryRun {
   }
 
   private async fetchPart(part: Part, record: MarketRecord): Promise<void> {
-    const { marketId, openTime, createdTime } = record
+    const { marketId } = record
     const family = part === 'trades' ? tradesFamily(marketId) : pricesFamily(marketId)
     const known = await backfilledSpan(this.options.store, this.options.venue, family)
     if (isFetched(record, known)) return
@@ -194,7 +199,7 @@ class HistoryRun {
       }
       // What is missing is noted with the position behind it, or not at all.
       if (reached === undefined) continue
-      const from = known?.from ?? Math.min(reached, openTime ?? createdTime ?? reached)
+      const from = known?.from ?? Math.min(reached, historyBegin(record) ?? reached)
       this.intake.note({ note: 'backfill', family, from, reached })
       await this.intake.flush()
     }

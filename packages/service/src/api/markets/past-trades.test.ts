@@ -54,7 +54,10 @@ function trade(key: string, id: string, seconds: number, journal: number): Trade
 }
 
 /** A market that was recorded from its 500th second on, with its trades from before. */
-async function serve(plan = 'unlimited'): Promise<(path: string) => Promise<Answer>> {
+async function serve(
+  plan = 'unlimited',
+  requestedFrom = at(0),
+): Promise<(path: string) => Promise<Answer>> {
   const folder = createTempFolder()
   const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
   const key = toBackfillKey(MARKET)
@@ -96,7 +99,7 @@ async function serve(plan = 'unlimited'): Promise<(path: string) => Promise<Answ
     })),
     gaps: [gap, { ...gap, key: toBackfillKey(pricesGapKey(MARKET)), start: at(700), end: at(800) }],
     facts: {
-      [names.from]: at(0),
+      [names.from]: requestedFrom,
       [names.reached]: at(2000),
       [newestPastTrade(venue)]: at(520),
     },
@@ -204,6 +207,13 @@ describe('trades of a venue’s history', () => {
       backfilled_first_time: at(100),
       backfilled_last_time: at(520),
     })
+  })
+
+  it('are fetched from the first of them on, also where an older recorder noted a later time', async () => {
+    const get = await serve('unlimited', at(150))
+    const { data } = await get(`/v3/coverage?venue=venueb&market=${MARKET}&time_format=epoch_us`)
+    const fetched = { fetched_from: at(100), first_time: at(100) }
+    expect(data[0]!['backfilled_trades']).toMatchObject(fetched)
   })
 
   it('have the price history of the venue beside them', async () => {

@@ -127,8 +127,10 @@ export async function toPastTrades(
   // A merged tape has the rows and does not know what was requested for them.
   if (first === undefined && (span === undefined || span.to <= window)) return null
   const gaps = await gapsOfPast(store, record, [{ key }], { start: window })
+  // Older recorders noted the begin of a round's window, before which it trades already.
+  const from = span && Math.max(Math.min(span.from, first ?? span.from), window)
   return {
-    fetched_from: timeJson(span && Math.max(span.from, window), style),
+    fetched_from: timeJson(from, style),
     fetched_until: timeJson(span?.to, style),
     first_time: timeJson(first, style),
     last_time: timeJson(last, style),

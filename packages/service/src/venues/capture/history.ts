@@ -79,6 +79,12 @@ export function historyMinutes({ openTime, closeTime }: MarketRecord): 1 | 60 {
   return closeTime - openTime <= MINUTES_UP_TO ? 1 : 60
 }
 
+/** When the history of a market begins: with its listing, because rounds trade before their window begins. */
+export function historyBegin({ openTime, createdTime }: MarketRecord): Micros | undefined {
+  if (openTime === undefined || createdTime === undefined) return openTime ?? createdTime
+  return openTime < createdTime ? openTime : createdTime
+}
+
 /** How the history of a venue is fetched. */
 export type HistorySource<Settings> = {
   /** The selectors that may stand together; one group of them is given. */

@@ -1,6 +1,6 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import type { CaptureRequest } from './contract.ts'
-import { historyMinutes, SETTLE_MICROS, type TradesStep } from './history.ts'
+import { historyBegin, historyMinutes, SETTLE_MICROS, type TradesStep } from './history.ts'
 import type { PatientRest } from './patient-rest.ts'
 import type { RestCall } from './rest.ts'
 
@@ -35,13 +35,12 @@ export async function* walkPrices(
   const minutes = historyMinutes(record)
   const period = minutes * 60
   const settled = Math.floor((now() - SETTLE_MICROS) / SECOND / period) * period
-  const { openTime = since, createdTime = openTime, closeTime, resolvedTime = closeTime } = record
+  const { closeTime, resolvedTime = closeTime } = record
   const last = Math.max(closeTime ?? Infinity, resolvedTime ?? Infinity)
   // The period in which the market ended is the last one.
   const end = Math.min(settled, (Math.floor(last / SECOND / period) + 2) * period)
-  // A round trades before its window begins.
-  const begin = Math.min(openTime, createdTime)
-  const first = Math.floor(Math.max(since, begin) / SECOND / period) * period
+  const first =
+    Math.floor(Math.max(since, historyBegin(record) ?? since) / SECOND / period) * period
   for (let from = first; from < end;) {
     const to = Math.min(end, from + maxValues * period)
     const bounds = { since: from * SECOND, until: to * SECOND }

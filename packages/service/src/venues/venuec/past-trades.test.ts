@@ -11,7 +11,13 @@ import { PastTrades } from './past-trades.ts'
 
 const CONDITION = '0xc0'
 const START = 1_790_000_000
-const record = { marketId: CONDITION, openTime: toMicros(START * 1e6) } as MarketRecord
+const OPEN = START + 600
+/** A round that is listed, and trades, before its window begins. */
+const record = {
+  marketId: CONDITION,
+  openTime: toMicros(OPEN * 1e6),
+  createdTime: toMicros(START * 1e6),
+} as MarketRecord
 
 type Row = { readonly id: number; readonly second: number }
 

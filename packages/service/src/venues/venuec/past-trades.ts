@@ -1,7 +1,7 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { isObject } from '../capture/fields.ts'
 import type { HeldAnswer, HeldAnswers } from '../capture/held-answers.ts'
-import { SETTLE_MICROS, type TradesStep } from '../capture/history.ts'
+import { historyBegin, SETTLE_MICROS, type TradesStep } from '../capture/history.ts'
 import type { PatientRest } from '../capture/patient-rest.ts'
 
 /** What requesting past trades needs. */
@@ -38,11 +38,12 @@ export class PastTrades {
   }
 
   async *walk(
-    { marketId, openTime, createdTime }: MarketRecord,
+    record: MarketRecord,
     since: Micros,
     signal: AbortSignal,
   ): AsyncGenerator<TradesStep, void, void> {
     const { held, now } = this.#options
+    const { marketId } = record
     const until = Math.floor((now() - SETTLE_MICROS) / SECOND)
     const from = Math.floor(since / SECOND)
     if (from >= until) return
@@ -53,7 +54,7 @@ export class PastTrades {
       held.release({ kind: 'history_trades', condition_id: marketId, ...span }, answer)
     }
     const reached = toMicros(until * SECOND)
-    const start = Math.max(since, openTime ?? createdTime ?? 0)
+    const start = Math.max(since, historyBegin(record) ?? 0)
     for (const { from: first, to, why } of list.missing) {
       const bounds = {
         start: toMicros(Math.max(start, first * SECOND)),
