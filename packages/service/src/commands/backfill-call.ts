@@ -1,6 +1,12 @@
 import { join } from 'node:path'
 import { parsedOption, toInstant, UsageError } from '@priorbook/sdk/command-line'
-import { parseMicros, printMicros, PriorbookError, type Micros } from '@priorbook/sdk/domain'
+import {
+  parseMicros,
+  printMicros,
+  PriorbookError,
+  type Micros,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { pino, type Logger } from 'pino'
 import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
@@ -71,8 +77,30 @@ export function toTime(option: string, value: string): Micros {
 export function toOrigin(said: string | undefined, rest: string): 'live' | 'emulator' {
   if (said === 'live' || said === 'emulator') return said
   if (said !== undefined) throw new UsageError(`--origin ${said} is neither live nor emulator`)
-  const host = URL.canParse(rest) ? new URL(rest).hostname : ''
-  return LOOPBACK.has(host) ? 'emulator' : 'live'
+  return isLoopback(rest) ? 'emulator' : 'live'
+}
+
+/**
+ * The origin of data from several addresses of a venue. Throws `invalid_config` where some are loopback addresses
+ * and others are not: whoever names an emulator must not reach the real venue by an address that was left out.
+ */
+export function toOriginOfAll(
+  said: string | undefined,
+  venue: VenueId,
+  bases: Readonly<Record<string, string>>,
+): 'live' | 'emulator' {
+  const names = Object.keys(bases)
+  const own = names.find((name) => isLoopback(bases[name]!))
+  const other = names.find((name) => !isLoopback(bases[name]!))
+  if (own !== undefined && other !== undefined) {
+    const detail = `${venue}.${own} is the loopback address ${bases[own]}, but ${venue}.${other} is ${bases[other]}`
+    throw new PriorbookError('invalid_config', `${detail}: set both to the same upstream`)
+  }
+  return toOrigin(said, bases[names[0]!]!)
+}
+
+function isLoopback(base: string): boolean {
+  return URL.canParse(base) && LOOPBACK.test(new URL(base).hostname)
 }
 
 /** A time to the minute, as printed. */
@@ -80,4 +108,4 @@ export function printMinute(time: Micros): string {
   return `${printMicros(time).slice(0, 16)}Z`
 }
 
-const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]'])
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/

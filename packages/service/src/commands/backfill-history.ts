@@ -19,7 +19,7 @@ import {
   LINE_MS,
   openStore,
   printMinute,
-  toOrigin,
+  toOriginOfAll,
   toTime,
   untilStopped,
 } from './backfill-call.ts'
@@ -54,7 +54,7 @@ export async function runHistory(call: HistoryCall, target: HistoryTarget): Prom
   const { venue, history } = target
   const scope = toScope(target, options, Date.now() * 1000)
   const config = readConfig(options.config)
-  const origin = toOrigin(options.origin, history.baseOf(config[venue]))
+  const origin = toOriginOfAll(options.origin, venue, history.basesOf(config[venue]))
   const data = dataFolderOf(call, config, origin === 'emulator')
   mkdirSync(data.path, { recursive: true })
   const store = openStore(data)

@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { createProcessIo, invoke } from '@priorbook/sdk/command-line'
@@ -182,5 +182,28 @@ describe('a wrong call', () => {
     expect(toOrigin(undefined, 'http://[::1]:9500/sapi')).toBe('emulator')
     expect(toOrigin(undefined, 'https://api.binance.com/sapi')).toBe('live')
     expect(toOrigin('live', 'http://localhost:9500/sapi')).toBe('live')
+  })
+
+  describe('of several interfaces', () => {
+    afterEach(() => vi.unstubAllEnvs())
+
+    // Whatever is listening there: no call may be made.
+    const emulated = 'http://127.0.0.9:1'
+    const rounds = ['venuec', '--asset', 'BTC', '--from', '2026-08-01', '--to', '2026-08-02']
+
+    it.each(['GAMMA', 'CLOB', 'DATA'])('refuses the real %s beside an emulator', async (left) => {
+      for (const name of ['GAMMA', 'CLOB', 'DATA']) {
+        if (name !== left) vi.stubEnv(`PRIORBOOK_VENUEC_${name}`, emulated)
+      }
+      const data = createDataFolder()
+      for (const origin of [[], ['--origin', 'live'], ['--origin', 'emulator']]) {
+        const started = runBackfill([...rounds, ...origin, '--data', data.path])
+        await expect(started).rejects.toMatchObject({
+          code: 'invalid_config',
+          message: expect.stringContaining(`venuec.${left.toLowerCase()} is https://`),
+        })
+      }
+      expect(existsSync(data.path)).toBe(false)
+    })
   })
 })

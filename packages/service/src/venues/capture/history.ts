@@ -89,7 +89,7 @@ export function historyBegin({ openTime, createdTime }: MarketRecord): Micros | 
 export type HistorySource<Settings> = {
   /** The selectors that may stand together; one group of them is given. */
   readonly selectors: readonly (readonly HistorySelector[])[]
-  /** The base of the interface that is called, which tells the emulator from the real venue. */
-  baseOf(config: SettingValues<Settings>): string
+  /** The bases of the interfaces that are called, by setting; they tell the emulator from the real venue. */
+  basesOf(config: SettingValues<Settings>): Readonly<Record<string, string>>
   open(config: SettingValues<Settings>, context: HistoryContext): History
 }

@@ -55,7 +55,7 @@ export const VENUE_B_DEFINITION = defineVenue({
   toSelection: selectionOf,
   history: {
     selectors: [['series'], ['event']],
-    baseOf: ({ rest }) => rest,
+    basesOf: ({ rest }) => ({ rest }),
     open: ({ rest: restBase, tokensPerSecond }, context) => {
       const limit = Math.floor(tokensPerSecond / COST_PER_REQUEST)
       return new VenueBHistory({ restBase, quota: { limit, windowMs: 1000 } }, context)

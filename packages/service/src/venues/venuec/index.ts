@@ -81,7 +81,7 @@ export const VENUE_C_DEFINITION = defineVenue({
   }),
   history: {
     selectors: [['asset', 'window'], ['event']],
-    baseOf: ({ gamma }) => gamma,
+    basesOf: ({ gamma, clob, data }) => ({ gamma, clob, data }),
     open: ({ gamma: gammaBase, data: dataBase, clob: clobBase }, context) => {
       const quotas = { gamma: GAMMA_QUOTA, data: DATA_QUOTA, prices: PRICES_QUOTA }
       return new VenueCHistory({ gammaBase, dataBase, clobBase, quotas }, context)
