@@ -1,6 +1,8 @@
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import type { TruthEntry } from '../../packages/emulator/src/core/truth.ts'
+import { toDataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { createEmulatedHome } from './emulated-home.ts'
 import { withApi, type Api } from './past-api.ts'
 import {
@@ -216,5 +218,70 @@ describe('the history of venues B and C', () => {
       .ended
     expect(verified).toMatchObject({ code: 0 })
     expect(JSON.parse(verified.out)).toMatchObject({ problems: [] })
+  }, 240_000)
+
+  it('is complete where the archive of venue B has most of it, and takes the rest meanwhile', async (test) => {
+    const [venue] = VENUES
+    const home = await createEmulatedHome(test, {
+      seed: 'archive',
+      speed: SPEED,
+      venues: ['venueb'],
+      history: 4,
+      markets: { venueb: 4 },
+      rates: { changes: 0.5, trades: TRADES },
+      // Seconds after it settled a market is in the archive alone; the cutoff moves on every ten seconds.
+      limits: { archiveMs: 40_000 },
+      log: { memory: true, books: false },
+    })
+    const { emulator, env } = home
+    const began = Date.now()
+    const settled = Math.ceil((began + 40_000) / 60_000) * 60_000 + SETTLED_MS
+    await pause(Math.max(0, settled - Date.now()))
+    const { rest } = emulator.addresses.venueb!
+    const listed = async (path: string): Promise<{ ticker: string; event_ticker: string }[]> => {
+      const answer = await fetch(`${rest}${path}?series_ticker=KXBTC15M&limit=1000`)
+      return ((await answer.json()) as { markets: { ticker: string; event_ticker: string }[] })
+        .markets
+    }
+    const archived = await listed('/historical/markets')
+    const atHand = new Set((await listed('/markets')).map(({ ticker }) => ticker))
+    expect(archived.length).toBeGreaterThan(4)
+    expect(archived.some(({ ticker }) => atHand.has(ticker))).toBe(false)
+
+    const to = Date.now() - 35_000
+    const range = ['--from', new Date(began - 600_000).toISOString()]
+    const until = ['--to', new Date(to).toISOString()]
+    const where = ['--origin', 'live', '--json', '--data']
+    const fetchAll = (...args: readonly string[]): Promise<Ran> =>
+      startCommand(env, 'backfill', 'venueb', ...args).ended
+    const ran = await fetchAll(...venue.select, ...range, ...until, ...where, home.data.path)
+    expect(ran).toMatchObject({ code: 0, err: '' })
+    expect(JSON.parse(ran.out)).toMatchObject({ quarantined: 0, gaps: 0, unresolved: 0 })
+    const found = await withApi(home, (api) => readAll(api, venue))
+    const ids = new Set(found.map(({ market }) => market.market_id))
+    expect(archived.every(({ ticker }) => ids.has(ticker))).toBe(true)
+    let compared = 0
+    for (const one of found) compared += expectTruth(venue, one, emulator.truth.entries)
+    expect(compared).toBeGreaterThan(400)
+    const answers = emulator.truth.entries.filter(
+      (one) => one.type === 'answer' && one.status === 200,
+    )
+    for (const path of [
+      /historical\/trades$/,
+      /markets\/trades$/,
+      /historical\/markets\/KX.*candles/,
+    ]) {
+      expect(answers.some((one) => one.type === 'answer' && path.test(one.path))).toBe(true)
+    }
+
+    // The markets of an event that the venue still has are in the archive alone.
+    const { ticker, event_ticker: named } = archived[0]!
+    const other = toDataFolder(join(home.home, 'event'))
+    const event = await fetchAll('--event', named, ...where, other.path)
+    expect(event).toMatchObject({ code: 0, err: '' })
+    expect(JSON.parse(event.out)).toMatchObject({ markets: 1, complete: 1, gaps: 0 })
+    const [one] = await withApi({ ...home, data: other }, (api) => readAll(api, venue))
+    expect(one!.market.market_id).toBe(ticker)
+    expectTruth(venue, one!, emulator.truth.entries)
   }, 240_000)
 })

@@ -38,6 +38,9 @@ const OPTIONS = {
   turnover: amountOption(
     'Questions listed per minute and venue at speed 1, each to close minutes later; 6 by default.',
   ),
+  'archive-after': amountOption(
+    'The age in seconds at which markets and trades of venue B go to its archive; 90 days by default.',
+  ),
   'subscription-markets': amountOption('Max markets per subscription of venue B; 2000 by default.'),
   changes: amountOption('Order changes per market and second at speed 1; 5 by default.'),
   trades: amountOption('Trades per market and second at speed 1; 0.3 by default.'),
@@ -182,7 +185,10 @@ function optionsOf(flags: Flags): EmulatorOptions {
       ...optional('breadth', flags['breadth-rate']),
       ...optional('turnover', flags.turnover),
     },
-    limits: { ...optional('subscriptionMarkets', flags['subscription-markets']) },
+    limits: {
+      ...optional('subscriptionMarkets', flags['subscription-markets']),
+      ...(flags['archive-after'] === undefined ? {} : { archiveMs: flags['archive-after'] * 1000 }),
+    },
     ...optional('flood', flags.flood),
     ...optional('ports', portsOf(base)),
     ...optional('logFile', flags.log),

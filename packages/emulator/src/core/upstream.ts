@@ -257,6 +257,8 @@ export type UpstreamFaults = Pick<FaultBox, 'strike'>
 export type UpstreamLimits = {
   /** Max markets per subscription of venue B; 2,000 by default. */
   readonly subscriptionMarkets?: number
+  /** The age at which settled markets and trades of venue B go to its archive; 90 days by default. */
+  readonly archiveMs?: number
 }
 
 /** Creates the upstream of one venue. */

@@ -85,6 +85,18 @@ function candlestick(
   }
 }
 
+/** A candlestick as the archive gives it: the same values under names without a unit. */
+export function archivedCandlestick(candle: NativeObject): NativeObject {
+  return Object.fromEntries(
+    Object.entries(candle).map(([name, value]) => [
+      name.replace(/_dollars$|_fp$/, ''),
+      typeof value === 'object' && value !== null
+        ? archivedCandlestick(value as NativeObject)
+        : value,
+    ]),
+  )
+}
+
 function extremes(prices: readonly number[]): NativeObject {
   const print = (price: number | undefined): string | null =>
     price === undefined ? null : dollars(price)

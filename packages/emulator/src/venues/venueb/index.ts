@@ -3,6 +3,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import type { EmulatedVenue } from '../../core/emulated-venue.ts'
 import type { CreateUpstream } from '../../core/upstream.ts'
 import type { Family } from '../../world/families.ts'
+import { Archive } from './archive.ts'
 import { createMarkets } from './markets.ts'
 import { createRest, READ_TOKENS } from './rest.ts'
 import { createSignatureCheck, unauthorized } from './signature.ts'
@@ -17,7 +18,8 @@ const create: CreateUpstream = (world, { speed, credentials, limits }) => {
   const markets = createMarkets(world, speed)
   const trades = createTrades(world)
   const check = createSignatureCheck(world, credentials)
-  const answer = createRest({ world, markets, trades, check })
+  const archive = new Archive(markets, limits?.archiveMs)
+  const answer = createRest({ markets, trades, archive, check })
   const maxMarkets = limits?.subscriptionMarkets ?? MAX_MARKETS
   const socket = createSocket(markets, { againMs: AGAIN_MS / speed, maxMarkets })
 

@@ -29,11 +29,12 @@ export function selectMarkets(
   markets: Markets,
   query: URLSearchParams,
   kind: ListKind,
+  isListed: Test = () => true,
 ): readonly Proposition[] | string {
   const status = query.get('status') ?? ''
   const phases = status === '' ? undefined : FILTERS[status]
   if (status !== '' && phases === undefined) return 'status'
-  const tests: Test[] = []
+  const tests: Test[] = [isListed]
   if (phases !== undefined) tests.push(({ phase }) => phases.includes(phase))
   const shown = kind === 'markets' ? combosOf(query) : kind === 'combos'
   if (shown === undefined) return 'mve_filter'

@@ -1,13 +1,13 @@
-import type {
-  Payload,
-  Proposition,
-  UpstreamAnswer,
-  UpstreamRequest,
-  World,
-} from '../../core/upstream.ts'
+import type { Payload, Proposition, UpstreamAnswer, UpstreamRequest } from '../../core/upstream.ts'
 import { TextCache } from '../../core/text-cache.ts'
 import { bad, COST, error, good, goodText, missing } from './answers.ts'
-import { candlesticksOf, MAX_CANDLES, parseCandleQuery } from './candlesticks.ts'
+import type { Archive } from './archive.ts'
+import {
+  archivedCandlestick,
+  candlesticksOf,
+  MAX_CANDLES,
+  parseCandleQuery,
+} from './candlesticks.ts'
 import { selectMarkets, selectPage, wholeOf, type ListKind } from './market-query.ts'
 import { ALL_ROUND_SERIES, type Markets } from './markets.ts'
 import {
@@ -25,9 +25,9 @@ import type { NativeObject } from './values.ts'
 
 /** The parts that the routes read from. */
 export type RestParts = {
-  readonly world: World
   readonly markets: Markets
   readonly trades: Trades
+  readonly archive: Archive
   readonly check: CheckSignature
 }
 
@@ -46,16 +46,16 @@ export function createRest(parts: RestParts): (request: UpstreamRequest) => Upst
 type Handler = (request: UpstreamRequest) => UpstreamAnswer
 
 class Rest {
-  private readonly world: World
   private readonly markets: Markets
   private readonly trades: Trades
+  private readonly archive: Archive
   private readonly check: CheckSignature
   private readonly fixed: Readonly<Record<string, Handler>>
 
-  constructor({ world, markets, trades, check }: RestParts) {
-    this.world = world
+  constructor({ markets, trades, archive, check }: RestParts) {
     this.markets = markets
     this.trades = trades
+    this.archive = archive
     this.check = check
     this.fixed = {
       series: (request) => this.listSeries(request),
@@ -65,12 +65,14 @@ class Rest {
       'events/multivariate': (request) => this.listEvents(request, 'combos'),
       markets: (request) => this.listMarkets(request),
       'markets/orderbooks': (request) => this.manyBooks(request),
-      'markets/trades': (request) => this.listTrades(request),
+      'markets/trades': (request) => this.listTrades(request, false),
       'markets/candlesticks': (request) => this.manyCandles(request),
       'exchange/status': () => good({ exchange_active: true, trading_active: true }),
       'exchange/schedule': () => good({ schedule: SCHEDULE }),
       'account/limits': (request) => check(request) ?? good(LIMITS),
-      'historical/cutoff': () => this.cutoff(),
+      'historical/cutoff': () => archive.answerCutoff(),
+      'historical/markets': (request) => this.listArchive(request),
+      'historical/trades': (request) => this.listTrades(request, true),
     }
   }
 
@@ -89,14 +91,22 @@ class Rest {
     } else if (parts.length === 3) {
       if (collection === 'markets' && part === 'orderbook') return this.oneBook(id, request)
       if (collection === 'events' && part === 'metadata') return this.eventMetadata(id)
+      if (collection === 'historical' && id === 'markets') return this.oneArchived(part!)
+    } else if (parts.length === 4 && collection === 'historical' && id === 'markets') {
+      if (parts[3] === 'candlesticks') return this.archivedCandles(part!, request)
     } else if (parts.length === 5 && collection === 'series' && part === 'markets') {
       if (parts[4] === 'candlesticks') return this.oneCandles(id, parts[3]!, request)
     }
     return missing('route')
   }
 
-  private oneMarket(ticker: string): UpstreamAnswer {
+  private find(ticker: string): Proposition | undefined {
     const market = this.markets.find(ticker)
+    return market === undefined || this.archive.holds(market) ? undefined : market
+  }
+
+  private oneMarket(ticker: string): UpstreamAnswer {
+    const market = this.find(ticker)
     return market === undefined
       ? missing('market')
       : good({ market: this.object(market) }, [this.claim(market)])
@@ -123,7 +133,7 @@ class Rest {
   }
 
   private listMarkets({ query }: UpstreamRequest): UpstreamAnswer {
-    const chosen = selectMarkets(this.markets, query, 'markets')
+    const chosen = selectMarkets(this.markets, query, 'markets', this.archive.isAtHand)
     if (typeof chosen === 'string') return bad(chosen)
     const page = selectPage(chosen, query, 100, 1000)
     if (typeof page === 'string') return bad(page)
@@ -145,11 +155,14 @@ class Rest {
     const page = selectPage([...events.values()], query, 200, 200)
     if (typeof page === 'string') return bad(page)
     const nested = query.get('with_nested_markets') === 'true'
+    const { isAtHand } = this.archive
     const texts = page.rows.map((group) => {
       const event = JSON.stringify(eventObject(group[0]!, this.markets.names(group[0]!)))
-      return nested ? `${event.slice(0, -1)},"markets":[${group.map(this.text).join(',')}]}` : event
+      if (!nested) return event
+      const inside = group.filter(isAtHand).map(this.text).join(',')
+      return `${event.slice(0, -1)},"markets":[${inside}]}`
     })
-    const shown = nested ? page.rows.flat().map(this.claim) : []
+    const shown = nested ? page.rows.flat().filter(isAtHand).map(this.claim) : []
     const milestones = kind === 'events' ? ',"milestones":[]' : ''
     const body = `{"cursor":"${page.cursor}","events":[${texts.join(',')}]${milestones}}`
     return goodText(body, shown)
@@ -159,11 +172,13 @@ class Rest {
     const group = this.markets.ofEvent(ticker)
     if (group.length === 0) return missing('event')
     const event = eventObject(group[0]!, this.markets.names(group[0]!))
-    const objects = group.map(this.object)
+    // An event stays when its markets go to the archive.
+    const shownMarkets = group.filter(this.archive.isAtHand)
+    const objects = shownMarkets.map(this.object)
     // The list beside the event is deprecated and always there, also when it is repeated inside.
     const isNested = query.get('with_nested_markets') === 'true'
     const shown = isNested ? { ...event, markets: objects } : event
-    return good({ event: shown, markets: objects }, group.map(this.claim))
+    return good({ event: shown, markets: objects }, shownMarkets.map(this.claim))
   }
 
   private eventMetadata(ticker: string): UpstreamAnswer {
@@ -173,7 +188,7 @@ class Rest {
   }
 
   private oneCandles(series: string, ticker: string, { query }: UpstreamRequest): UpstreamAnswer {
-    const market = this.markets.find(ticker)
+    const market = this.find(ticker)
     if (market === undefined || this.markets.names(market).series !== series) {
       return missing('market')
     }
@@ -191,7 +206,7 @@ class Rest {
     const { fromMs, toMs, periodMs } = range
     if ((tickers.length * (toMs - fromMs)) / periodMs > MAX_CANDLES) return bad('end_ts')
     const markets = tickers.flatMap((ticker) => {
-      const market = this.markets.find(ticker)
+      const market = this.find(ticker)
       if (market === undefined) return []
       const trades = this.trades.list(ticker)
       const candlesticks = candlesticksOf(market, trades, range)
@@ -203,7 +218,7 @@ class Rest {
   private oneBook(ticker: string, request: UpstreamRequest): UpstreamAnswer {
     const refused = isSigned(request) ? this.check(request) : undefined
     if (refused !== undefined) return refused
-    const market = this.markets.find(ticker)
+    const market = this.find(ticker)
     if (market === undefined) return missing('market')
     const depth = wholeOf(request.query, 'depth') ?? 0
     if (Number.isNaN(depth) || depth > 100) return bad('depth')
@@ -215,7 +230,7 @@ class Rest {
     if (refused !== undefined) return refused
     const tickers = request.query.getAll('tickers')
     if (tickers.length === 0 || tickers.length > MAX_BATCH) return bad('tickers')
-    const found = tickers.flatMap((ticker) => this.markets.find(ticker) ?? [])
+    const found = tickers.flatMap((ticker) => this.find(ticker) ?? [])
     const orderbooks = found.map((market) => ({
       orderbook_fp: orderbookObject(market, 0),
       ticker: this.markets.names(market).ticker,
@@ -229,11 +244,14 @@ class Rest {
     }
   }
 
-  private listTrades({ query }: UpstreamRequest): UpstreamAnswer {
+  private listTrades({ query }: UpstreamRequest, isArchived: boolean): UpstreamAnswer {
     const ticker = query.get('ticker')
     const from = (wholeOf(query, 'min_ts') ?? 0) * 1000
     const to = (wholeOf(query, 'max_ts') ?? Infinity) * 1000
-    const chosen = this.trades.list(ticker ?? undefined).filter(({ at }) => at >= from && at <= to)
+    const cutoff = this.archive.cutoff()
+    const chosen = this.trades
+      .list(ticker ?? undefined)
+      .filter(({ at }) => at >= from && at <= to && at < cutoff === isArchived)
     const page = selectPage(chosen, query, 100, 1000)
     if (typeof page === 'string') return bad(page)
     const payloads = page.rows.map(({ id, ticker: key, price, size, taker }): Payload => {
@@ -242,13 +260,35 @@ class Rest {
     return good({ cursor: page.cursor, trades: page.rows.map(tradeObject) }, payloads)
   }
 
-  private cutoff(): UpstreamAnswer {
-    const cutoff = new Date(this.world.now('venueb') - CUTOFF_MS).toISOString()
-    return good({
-      market_settled_ts: cutoff,
-      orders_updated_ts: cutoff,
-      trades_created_ts: cutoff,
-    })
+  private listArchive(request: UpstreamRequest): UpstreamAnswer {
+    const page = this.archive.select(request)
+    if ('status' in page) return page
+    const { rows, cursor } = page
+    return goodText(
+      `{"cursor":"${cursor}","markets":[${rows.map(this.text).join(',')}]}`,
+      rows.map(this.claim),
+    )
+  }
+
+  private findArchived(ticker: string): Proposition | undefined {
+    const market = this.markets.find(ticker)
+    return market !== undefined && this.archive.holds(market) ? market : undefined
+  }
+
+  private oneArchived(ticker: string): UpstreamAnswer {
+    const market = this.findArchived(ticker)
+    return market === undefined
+      ? missing('market')
+      : good({ market: this.object(market) }, [this.claim(market)])
+  }
+
+  private archivedCandles(ticker: string, { query }: UpstreamRequest): UpstreamAnswer {
+    const market = this.findArchived(ticker)
+    if (market === undefined) return missing('market')
+    const range = parseCandleQuery(query)
+    if (typeof range === 'string') return bad(range)
+    const candles = candlesticksOf(market, this.trades.list(ticker), range)
+    return good({ candlesticks: candles.map(archivedCandlestick), ticker })
   }
 
   private readonly object = (market: Proposition): NativeObject =>
@@ -286,8 +326,6 @@ const LIMITS = {
   usage_tier: 'basic',
   write: { bucket_capacity: WRITE_TOKENS, refill_rate: WRITE_TOKENS },
 }
-
-const CUTOFF_MS = 90 * 86_400_000
 
 const WEEKDAYS = [
   'monday',

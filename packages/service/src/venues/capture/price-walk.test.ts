@@ -132,6 +132,36 @@ describe('the values of an answer', () => {
     ])
   })
 
+  it('are parts of candlesticks of the archive, whose names have no unit', () => {
+    const request = { kind: 'history_candles', ticker: 'KXT-1', minutes: 1, ...span }
+    const side = { open: '0.4000', low: '0.4000', high: '0.4000', close: '0.4000' }
+    const price = { open: '0.4100', high: '0.4400', low: '0.4050', close: null, previous: '0.4100' }
+    const archived = { end_period_ts: START + 60, price, yes_bid: side, yes_ask: side }
+    // Older answers had cents as numbers beside the texts.
+    const cents = {
+      end_period_ts: START + 120,
+      price: { open: 41, open_dollars: '0.4100', high: 44 },
+    }
+    const candlesticks = [{ ...archived, volume: '12.50', open_interest: '99.00' }, cents]
+    const { events, problems } = createVenueBNormalizer().answer(request, { candlesticks }, AT)
+    const found = events.flatMap((event) =>
+      event.kind === 'sample'
+        ? [`${event.received / 1e6 - START} ${event.metric} ${event.value}`]
+        : [],
+    )
+    expect(problems).toEqual([])
+    expect(found).toEqual([
+      '60 open 0.41',
+      '60 high 0.44',
+      '60 low 0.405',
+      '60 bid 0.4',
+      '60 ask 0.4',
+      '60 volume 12.5',
+      '60 open_interest 99',
+      '120 open 0.41',
+    ])
+  })
+
   it('are prices of a token, exactly as the venue wrote them', () => {
     const request = { kind: 'history_prices', condition_id: '0xc', token_id: '77', ...span }
     const history = [

@@ -6,7 +6,7 @@ import type { RestCall } from './rest.ts'
 
 /** How a venue is asked for its price history. */
 export type PriceWalkOptions = {
-  readonly rest: PatientRest
+  readonly rest: Pick<PatientRest, 'send'>
   readonly now: () => Micros
   /** Max values that one answer is asked for. */
   readonly maxValues: number

@@ -50,7 +50,14 @@ function readCandle(candle: NativeObject): readonly PastPrice[] {
   const time = readUnixTime(candle['end_period_ts'], 'end_period_ts', 1)
   return PARTS.flatMap(([metric, object, field]) => {
     const part = object === undefined ? candle : candle[object]
-    const value = isObject(part) ? decimal(part, field) : undefined
+    const value = isObject(part) ? valueOf(part, field) : undefined
     return value === undefined ? [] : [toPastPrice(metric, time, value)]
   })
+}
+
+// The archive has the same texts under names without a unit. A number under such a name is one of cents, which
+// older answers had beside the text.
+function valueOf(part: NativeObject, field: string): string | undefined {
+  const bare = field.slice(0, field.lastIndexOf('_'))
+  return decimal(part, part[field] === undefined && typeof part[bare] === 'string' ? bare : field)
 }

@@ -18,7 +18,7 @@ import { HeldAnswers } from '../capture/held-answers.ts'
 import { createPace, PatientRest } from '../capture/patient-rest.ts'
 import { walkPrices, type PriceSpan } from '../capture/price-walk.ts'
 import type { QuotaOptions } from '../capture/quota.ts'
-import type { RestCall } from '../capture/rest.ts'
+import type { Rest, RestCall } from '../capture/rest.ts'
 import { readSeries, toRequestSeries, type OneSeries } from './catalog.ts'
 import { readCursorPages } from './pages.ts'
 import { PastTrades } from './past-trades.ts'
@@ -84,12 +84,21 @@ export class VenueBHistory implements History {
     signal: AbortSignal,
   ): AsyncGenerator<TradesStep, void, void> {
     const { marketId: ticker, seriesTicker: series, resolvedTime } = record
-    const { markets } = await this.#cutoff(CUTOFF_AGE_MS, signal)
-    const isArchived = resolvedTime !== undefined && resolvedTime < markets
-    const live = `/series/${encodeURIComponent(series ?? '')}/markets`
-    const path = `${isArchived ? '/historical/markets' : live}/${encodeURIComponent(ticker)}/candlesticks`
+    const isArchived = async (maxAgeMs: number): Promise<boolean> =>
+      resolvedTime !== undefined && resolvedTime < (await this.#cutoff(maxAgeMs, signal)).markets
+    const pathIn = (markets: string): string =>
+      `${markets}/${encodeURIComponent(ticker)}/candlesticks`
+    const archive = pathIn('/historical/markets')
+    const live = pathIn(`/series/${encodeURIComponent(series ?? '')}/markets`)
+    const path = (await isArchived(CUTOFF_AGE_MS)) ? archive : live
+    // The market may go to the archive meanwhile.
+    const send: Rest['send'] = async (call, own) => {
+      const answer = await this.#rest.send(call, own)
+      if (answer.ok || call.path === archive || !(await isArchived(0))) return answer
+      return this.#rest.send({ ...call, path: archive }, own)
+    }
     const walk = {
-      rest: this.#rest,
+      rest: { send },
       now: () => this.#context.sink.now(),
       maxValues: MAX_CANDLES,
       callsOf: (_record: MarketRecord, { from, to, minutes }: PriceSpan) => [
@@ -113,16 +122,22 @@ export class VenueBHistory implements History {
   ): AsyncGenerator<CatalogueStep, void, void> {
     const { series, event, start, end, withOpen } = scope
     if (event !== undefined) {
-      const why = await this.#readEvent(event, signal)
-      if (why === undefined) return
-      throw new PriorbookError('invalid_argument', `venue B gives no event ${event}: ${why}`)
+      const { why, series: own } = await this.#readEvent(event, signal)
+      if (why !== undefined) {
+        throw new PriorbookError('invalid_argument', `venue B gives no event ${event}: ${why}`)
+      }
+      // The event stays where it is when its markets go to the archive.
+      const archived = this.#listArchive({ event_ticker: event }, own, () => true, signal)
+      for await (const _page of archived) yield { reached: start }
+      return
     }
     if (series === undefined) return
     await this.#readSeries(series, signal)
-    const cutoff = await this.#cutoff(CUTOFF_AGE_MS, signal)
-    if (start < cutoff.markets) {
-      for await (const _page of this.#listArchive(series, scope, signal)) yield { reached: start }
-    }
+    const isMeant = ({ close = start }: Listed): boolean => close >= start && close < end
+    let { markets: cutoff } = await this.#cutoff(CUTOFF_AGE_MS, signal)
+    const listArchive = (): AsyncGenerator<number, void, void> =>
+      this.#listArchive({ series_ticker: series }, series, isMeant, signal)
+    if (start < cutoff) for await (const _page of listArchive()) yield { reached: start }
     for (let from = start; from < end;) {
       const to = toMicros(Math.min(from + SPAN, end))
       const ended = {
@@ -131,6 +146,12 @@ export class VenueBHistory implements History {
       }
       for await (const _event of this.#readListed(series, ended, { from, to }, signal)) {
         yield { reached: from }
+      }
+      // Those that went to the archive after it was listed may have gone from the list before it was read.
+      const { markets: moved } = await this.#cutoff(0, signal)
+      if (moved > cutoff && from < moved) {
+        for await (const _page of listArchive()) yield { reached: from }
+        cutoff = moved
       }
       yield { reached: to }
       from = to
@@ -152,13 +173,25 @@ export class VenueBHistory implements History {
     markets: ReadonlyMap<string, string | undefined>,
     signal: AbortSignal,
   ): Promise<void> {
-    const all = [...markets]
-    for (let from = 0; from < all.length; from += BATCH) {
-      const batch = all.slice(from, from + BATCH)
+    const entries = [...markets]
+    for (let from = 0; from < entries.length; from += BATCH) {
+      const batch = entries.slice(from, from + BATCH)
       const known = batch.filter(([, series]) => series !== undefined)
       const request = { kind: 'history_markets', series_of: Object.fromEntries(known) as Json }
-      const query = { tickers: batch.map(([ticker]) => ticker).join(','), limit: String(BATCH) }
-      await this.#rest.send({ request, path: '/markets', query }, signal)
+      const namedIn = (tickers: readonly string[]): Record<string, string> => ({
+        tickers: tickers.join(','),
+        limit: String(BATCH),
+      })
+      const all = batch.map(([ticker]) => ticker)
+      const answer = await this.#rest.send(
+        { request, path: '/markets', query: namedIn(all) },
+        signal,
+      )
+      const found = new Set(answer.ok ? listedIn(answer.value).map(({ ticker }) => ticker) : [])
+      const others = all.filter((ticker) => !found.has(ticker))
+      if (others.length === 0) continue
+      const query = namedIn(others)
+      await this.#rest.send({ request, path: '/historical/markets', query }, signal)
     }
   }
 
@@ -186,7 +219,7 @@ export class VenueBHistory implements History {
     )
     for (const [event, tickers] of events) {
       if (await this.#context.areComplete(tickers)) continue
-      const why = await this.#readEvent(event, signal)
+      const { why } = await this.#readEvent(event, signal)
       if (why !== undefined) {
         this.#context.log.warn({ event, why }, 'venue B lists an event that it does not give')
         await this.#readMarkets(new Map(tickers.map((ticker) => [ticker, series])), signal)
@@ -198,14 +231,15 @@ export class VenueBHistory implements History {
   // Markets that settled before the cutoff are in the archive alone, which has no filter by time.
   // A step after each page: what it brought is stored before the next one.
   async *#listArchive(
-    series: string,
-    scope: HistoryScope,
+    filter: Readonly<Record<string, string>>,
+    series: string | undefined,
+    isMeant: (listed: Listed) => boolean,
     signal: AbortSignal,
   ): AsyncGenerator<number, void, void> {
-    const request = this.#requestOf({ kind: 'history_markets', series })
-    const isMeant = ({ close = scope.start }: Listed): boolean =>
-      close >= scope.start && close < scope.end
-    const shared = { series_ticker: series, limit: '1000', mve_filter: 'exclude' }
+    const kind = 'history_markets'
+    const request = series === undefined ? { kind } : this.#requestOf({ kind, series })
+    // The venue refuses a second filter beside this one.
+    const shared = { ...filter, limit: '1000' }
     const path = '/historical/markets'
     const seen = new Set<string>()
     for (let cursor: string | undefined; ;) {
@@ -245,18 +279,25 @@ export class VenueBHistory implements History {
     throw new PriorbookError('upstream_failed', `venue B did not list ${list.path} to its end`)
   }
 
-  /** Requests an event with its markets; returns why the venue did not give it. */
-  async #readEvent(event: string, signal: AbortSignal): Promise<string | undefined> {
+  /** Requests an event with its markets; returns its series, or why the venue did not give it. */
+  async #readEvent(
+    event: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly why?: string; readonly series?: string | undefined }> {
     const request = { kind: 'history_event', ticker: event }
     const path = `/events/${encodeURIComponent(event)}`
     const query = { with_nested_markets: 'true' }
-    const describe = (value: unknown): CaptureRequest => {
+    const seriesIn = (value: unknown): string | undefined => {
       const said = isObject(value) && isObject(value['event']) ? value['event'] : {}
       const { series_ticker: series } = said
-      return typeof series === 'string' ? this.#requestOf({ ...request, series }) : request
+      return typeof series === 'string' ? series : undefined
+    }
+    const describe = (value: unknown): CaptureRequest => {
+      const series = seriesIn(value)
+      return series === undefined ? request : this.#requestOf({ ...request, series })
     }
     const answer = await this.#rest.send({ request, path, query, describe }, signal)
-    return answer.ok ? undefined : answer.why
+    return answer.ok ? { series: seriesIn(answer.value) } : { why: answer.why }
   }
 
   async #readSeries(series: string, signal: AbortSignal): Promise<void> {
