@@ -1,4 +1,4 @@
-import { toMicros, type MarketRecord } from '@priorbook/sdk/domain'
+import { toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../../lib/random.testing.ts'
 import type { CaptureRequest, CaptureSink } from '../capture/contract.ts'
@@ -28,6 +28,8 @@ class FakeList {
   maxOffset = Infinity
   pageCap = 500
   perCall = 0
+  /** Gives the first page whatever the offset. */
+  repeats = false
   /** Removes rows of the front between calls. */
   removed = 0
   readonly random: () => number
@@ -49,7 +51,8 @@ class FakeList {
     const sorted = this.rows.toSorted((a, b) => b.second - a.second || keys.get(a)! - keys.get(b)!)
     for (let at = 0; at < this.perCall; at++) this.add(this.now)
     if (this.removed > 0 && offset > 0) this.rows.splice(-this.removed, this.removed)
-    return sorted.slice(offset, offset + Math.min(limit, this.pageCap))
+    const from = this.repeats ? 0 : offset
+    return sorted.slice(from, from + Math.min(limit, this.pageCap))
   }
 }
 
@@ -58,6 +61,7 @@ async function walk(
   list: FakeList,
   since = 0,
   settled = START + 100_000,
+  maxCalls?: number,
 ): Promise<{ ids: number[]; steps: TradesStep[]; requests: CaptureRequest[] }> {
   const normalizer = createVenueCNormalizer()
   const ids: number[] = []
@@ -94,7 +98,9 @@ async function walk(
       return { ok: true, value, reading: { events: [], problems: [] } }
     },
   } as unknown as PatientRest
-  const trades = new PastTrades({ rest, held, now: () => toMicros((settled + 30) * 1e6) })
+  const now = (): Micros => toMicros((settled + 30) * 1e6)
+  const bound = maxCalls === undefined ? {} : { maxCalls }
+  const trades = new PastTrades({ rest, held, now, ...bound })
   const steps: TradesStep[] = []
   const signal = new AbortController().signal
   for await (const step of trades.walk(record, toMicros(since * 1e6), signal)) steps.push(step)
@@ -151,6 +157,26 @@ describe('the past trades of venue C', () => {
     }
     expect(found.size).toBeLessThan(2000)
   })
+
+  it.each([true, false])(
+    'ends after some calls and names what is left (repeats: %s)',
+    async (repeats) => {
+      const list = new FakeList(102)
+      list.repeats = repeats
+      for (let at = 0; at < 3000; at++) list.add(START + at)
+      const { ids, steps } = await walk(list, 0, START + 3000, repeats ? undefined : 4)
+      expect(list.calls).toBe(repeats ? 200 : 4)
+      const [{ missing } = {}, last] = steps
+      expect(missing).toMatchObject({
+        start: START * 1e6,
+        why: `a backfill makes at most ${list.calls} calls for the trades of a market`,
+      })
+      const end = missing!.end / 1e6
+      expect(sorted(ids)).toEqual(idsOf(list.rows.filter(({ second }) => second >= end)))
+      expect(ids.length).toBeGreaterThan(repeats ? 490 : 1900)
+      expect(last).toEqual({ reached: (START + 3000) * 1e6 })
+    },
+  )
 
   it('names the span that lies beyond the last offset', async () => {
     const list = new FakeList(101)

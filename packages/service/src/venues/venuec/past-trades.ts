@@ -10,6 +10,8 @@ export type PastTradesOptions = {
   readonly rest: PatientRest
   readonly held: HeldAnswers
   readonly now: () => Micros
+  /** Max calls for the trades of a market; 200 by default, about 100,000 trades, whose pages are kept meanwhile. */
+  readonly maxCalls?: number
 }
 
 const SECOND = 1_000_000
@@ -19,6 +21,7 @@ const PAGE = 500
 const OVERLAP = 5
 /** Max steps back in a list from which rows disappear. */
 const MAX_STEPS = 100
+const MAX_CALLS = 200
 /** Max times that a page of one second is requested again. */
 const MAX_RETRIES = 3
 
@@ -32,6 +35,8 @@ export class PastTrades {
   readonly #options: PastTradesOptions
   /** The most rows that a page has had: a shorter one is the last. */
   #longest = 0
+  /** Calls for the present market. */
+  #calls = 0
 
   constructor(options: PastTradesOptions) {
     this.#options = options
@@ -66,7 +71,13 @@ export class PastTrades {
   }
 
   async #readList(condition: string, list: ListWalk, signal: AbortSignal): Promise<void> {
+    const { maxCalls = MAX_CALLS } = this.#options
+    this.#calls = 0
     for (let offset = 0; ;) {
+      if (this.#calls >= maxCalls) {
+        list.stop(`a backfill makes at most ${maxCalls} calls for the trades of a market`)
+        return
+      }
       const page = await this.#readPage(condition, offset, signal)
       if ('refused' in page) {
         list.stop(`the venue lists no more trades: ${page.refused}`)
@@ -88,6 +99,7 @@ export class PastTrades {
     | { readonly refused: string }
   > {
     const { rest, held } = this.#options
+    this.#calls++
     const request = { kind: 'history_trades', condition_id: condition }
     const query = {
       market: condition,
