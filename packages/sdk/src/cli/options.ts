@@ -75,7 +75,7 @@ export const SCOPE_OPTIONS = {
   day: textOption('DAY', 'One UTC day, such as 2026-08-11.'),
   ...RANGE_OPTIONS,
   dataset: routeOption(SCOPE_PARAMS.dataset, 'books by default.', { value: 'DATASET' }),
-  metric: routeOption(SCOPE_PARAMS.metric, 'Which samples, with --dataset samples.', {
+  metric: routeOption(SCOPE_PARAMS.metric, 'Which values, with --dataset samples or history.', {
     value: 'METRIC',
   }),
   origin: routeOption(

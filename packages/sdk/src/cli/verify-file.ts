@@ -234,7 +234,7 @@ function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line:
   }
 }
 
-const ROW_TYPES: ReadonlySet<string> = new Set(['book', 'trade', 'sample', 'reference'])
+const ROW_TYPES: ReadonlySet<string> = new Set(['book', 'trade', 'sample', 'history', 'reference'])
 
 function linesOf(path: string, signal: AbortSignal): AsyncIterable<string> {
   const input = createReadStream(path, { highWaterMark: 1 << 20, signal })

@@ -2,7 +2,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
-import { bookChunk, ContainerMaker, type TestRow } from '../replay/container.testing.ts'
+import {
+  bookChunk,
+  ContainerMaker,
+  sampleChunk,
+  type TestRow,
+} from '../replay/container.testing.ts'
 import { chunkHash, NO_HASH, openChunk } from '../tape/index.ts'
 import { createNodePlatform } from '../tape/platform-node.ts'
 import { RowChecks, type Finding } from './row-checks.ts'
@@ -74,5 +79,17 @@ describe('the chunks of a tape file', () => {
       isGood: true,
       detail: expect.stringContaining('0 of 1') as string,
     })
+  })
+
+  it('may hold the history of a venue, which a replay refuses', async () => {
+    const chunk = sampleChunk('venueb', `backfill/${KEY}`, [{ received: START }])
+    const path = join(folder, 'history.pbx')
+    writeFileSync(path, new ContainerMaker(START, START + 10).frame('C', chunk).finish())
+    const findings: Finding[] = []
+    const rows = new RowChecks()
+    const { signal } = new AbortController()
+    await verifyTape(path, rows, findings, undefined, signal)
+    expect(findings).toMatchObject([{ check: 'container', isGood: true }])
+    expect(rows.rows).toBe(1)
   })
 })

@@ -19,7 +19,7 @@ export async function verifyTape(
   // Only here: it needs zstd, which Node has since 22.15.
   const { createReplayPlatform, replayFiles } = await import('../replay/replay-node.ts')
   try {
-    for await (const batch of replayFiles([path], { signal })) {
+    for await (const batch of replayFiles([path], { signal, withHistory: true })) {
       for (const event of batch) addEvent(rows, event)
     }
     findings.push({ check: 'container', isGood: true, detail: 'frames, chunks and hash hold' })

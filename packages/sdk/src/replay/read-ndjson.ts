@@ -14,6 +14,7 @@ import {
   fieldsOf,
   fromGapJson,
   parseExactJson,
+  HISTORY_METRICS,
   SAMPLE_METRICS,
   type JsonFields,
 } from '../wire/index.ts'
@@ -152,8 +153,7 @@ class NdjsonReader {
   private readOther(row: JsonFields): void {
     const { type } = row
     if (type === 'gap') return this.contents.addGap(fromGapJson(row))
-    if (type !== 'trade' && type !== 'sample' && type !== 'reference')
-      throw invalid(`${showValue(type)} is not a line type`)
+    if (!ROW_TYPES.has(type)) throw invalid(`${showValue(type)} is not a line type`)
     const id = idOf(row)
     // Behind the last slash is `trade` or a metric; keys may have a slash themselves.
     const key = id.key.slice(0, Math.max(0, id.key.lastIndexOf('/')))
@@ -244,8 +244,13 @@ function unitsOf(
   return typeof value === 'number' ? exactUnits(value, decimals) : parse(decimalOf(value), decimals)
 }
 
+const ROW_TYPES: ReadonlySet<unknown> = new Set(['trade', 'sample', 'history', 'reference'])
+
 function metricOf(row: JsonFields): string {
-  const metric = SAMPLE_METRICS.find((name) => row[name] !== undefined)
+  const metric =
+    row['type'] === 'history'
+      ? HISTORY_METRICS.find((name) => row['metric'] === name)
+      : SAMPLE_METRICS.find((name) => row[name] !== undefined)
   if (metric === undefined) throw invalid('a sample has no value')
   return metric
 }

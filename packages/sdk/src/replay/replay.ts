@@ -38,6 +38,8 @@ export type ReplayOptions = {
   readonly end?: number | undefined
   /** Whether the columns of books include venue numbers, channels and journal positions. */
   readonly numbers?: boolean | undefined
+  /** Whether rows of a venue's history are read too, at the venue's time: only to check a file. */
+  readonly withHistory?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -87,7 +89,7 @@ class MergedReplay implements Replay {
     const opened = await openSources(sources, platform, signal)
     let merger: Merger | undefined
     try {
-      refusePast(opened.contents)
+      if (this.options.withHistory !== true) refusePast(opened.contents)
       merger = this.merge(opened.contents)
       let yieldAt = EVENTS_PER_YIELD
       for (;;) {
@@ -153,13 +155,13 @@ class MergedReplay implements Replay {
   }
 }
 
-// These trades were fetched later: at their own time no recorder, and so no strategy, had received them.
+// These rows were fetched later: at their own time no recorder, and so no strategy, had received them.
 function refusePast({ streams }: Contents): void {
   const past = [...streams.values()].find(({ key }) => isBackfillKey(key))
   if (past === undefined) return
   throw new PriorbookError(
     'invalid_argument',
-    `${past.venue}:${past.market} has trades of the venue’s history (origin=backfill), which were not observed and cannot be replayed`,
+    `${past.venue}:${past.market} has trades or prices of the venue’s history (origin=backfill), which were not observed and cannot be replayed`,
   )
 }
 

@@ -97,7 +97,8 @@ function pushTrade(
 }
 
 function pushSample(columns: SampleColumns, row: JsonFields, head: RowHead, metric: string): void {
-  const value = decimalOf(row[metric])
+  // A value of the price history names its metric beside it.
+  const value = decimalOf(row['metric'] === metric ? row['value'] : row[metric])
   if (value === undefined) throw invalid(`a sample has no ${metric}`)
   const { value: units, fine } = parseSampleValue(value)
   columns.push(head, units, fine)

@@ -11,6 +11,7 @@ import {
   TIME,
   TIME_OR_NULL,
   VENUE,
+  onlyWord,
   wordOf,
   type TypeOf,
 } from './json-schema.ts'
@@ -69,6 +70,10 @@ export const MANIFEST_SCHEMA = named(
       ),
       dataset: named('FileDataset', wordOf(FILE_DATASETS)),
       metric: TEXT_OR_NULL,
+      origin: described(
+        onlyWord('backfill'),
+        'Present for trades and prices of the venue’s history, which are by source time.',
+      ),
       feed: described(TEXT_OR_NULL, 'With the dataset reference: its feed; null for all feeds.'),
       range: RANGE,
       known_at: TIME_OR_NULL,
@@ -90,7 +95,7 @@ export const MANIFEST_SCHEMA = named(
       gap_count: described(orNull(COUNT), 'Gaps in the file, repeated by market.'),
       receipt: orNull(FILE_RECEIPT_SCHEMA),
     },
-    { optional: ['feed'] },
+    { optional: ['feed', 'origin'] },
   ),
 )
 

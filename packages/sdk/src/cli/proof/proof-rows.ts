@@ -1,12 +1,21 @@
 import { closeSync, openSync, readSync } from 'node:fs'
-import type { MarketRecord } from '../../domain/index.ts'
-import { decodeChunk, openChunk, rowsBetween, type StreamRows } from '../../tape/index.ts'
+import { isBackfillKey, type MarketRecord } from '../../domain/index.ts'
+import {
+  decodeChunk,
+  openChunk,
+  rowsBetween,
+  type SampleColumns,
+  type StreamRows,
+} from '../../tape/index.ts'
 import {
   createBookRenderer,
+  toHistoryJson,
   toSampleJson,
   toTradeJson,
   type BookPageOptions,
+  type HistoryMetric,
   type SampleMetric,
+  type ValueStyle,
 } from '../../wire/index.ts'
 import type { ReplayPlatform } from '../../replay/index.ts'
 import { contextOf } from '../../replay/event.ts'
@@ -100,7 +109,7 @@ export class ProofRows {
       const expected =
         rows.kind === 'trade'
           ? toTradeJson(rows.columns, row, first + row, context, style)
-          : toSampleJson(rows.columns, row, first + row, sampleContext(chunk, record), style)
+          : sampleJson(rows.columns, row, first + row, chunk, record, style)
       shown.push((line) => hasSame(JSON.parse(line), expected))
     }
     return shown
@@ -117,11 +126,18 @@ export class ProofRows {
   }
 }
 
-function sampleContext(
+function sampleJson(
+  columns: SampleColumns,
+  row: number,
+  ordinal: number,
   { venue, market, key, metric }: IndexedChunk,
   record: MarketRecord | undefined,
-): Parameters<typeof toSampleJson>[3] {
-  return { ...contextOf(venue, market, key, record), metric: metric as SampleMetric }
+  style: ValueStyle,
+): object {
+  const context = contextOf(venue, market, key, record)
+  return isBackfillKey(key)
+    ? toHistoryJson(columns, row, ordinal, { ...context, metric: metric as HistoryMetric }, style)
+    : toSampleJson(columns, row, ordinal, { ...context, metric: metric as SampleMetric }, style)
 }
 
 // What a chunk holds of a trade or a sample; the other values come from the market record.
@@ -139,6 +155,8 @@ const PROVED = [
   'flags',
   'chance',
   'last_trade',
+  'metric',
+  'value',
 ]
 
 function hasSame(given: unknown, expected: object): boolean {

@@ -85,7 +85,8 @@ const SCOPE_TEXTS = {
   asset: 'The family’s underlying asset, such as btc.',
   series: 'The family’s series ticker.',
   window: 'The family’s window, such as 5m or 15m.',
-  metric: 'Which samples; with `dataset=samples` only, and required there.',
+  metric:
+    'Which samples, or which values of the price history; with `dataset=samples` and `dataset=history` only, and required there.',
   feed: 'Which feed; with `dataset=reference` only, which is the reference prices of `asset`.',
   include_orderbook: 'Whether rows of books carry ladders; true by default.',
 }

@@ -1,5 +1,6 @@
 import { DAY_MICROS, MARKET_STATUSES, VENUE_IDS } from '../../domain/index.ts'
 import { REFERENCE_FEEDS } from '../reference.ts'
+import { HISTORY_METRICS } from '../price-history.ts'
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import {
   dayParam,
@@ -51,7 +52,10 @@ export const FILE_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as con
 export type FileFormat = (typeof FILE_FORMATS)[number]
 
 /** What can be downloaded. */
-export const FILE_DATASETS = ['books', 'trades', 'samples', 'reference'] as const
+export const FILE_DATASETS = ['books', 'trades', 'samples', 'history', 'reference'] as const
+
+/** The metrics of downloads: those of samples, and those of the price history. */
+const FILE_METRICS = [...new Set([...SAMPLE_METRICS, ...HISTORY_METRICS])]
 
 /** The name of what can be downloaded. */
 export type FileDataset = (typeof FILE_DATASETS)[number]
@@ -178,7 +182,8 @@ export const SCOPE_PARAMS = {
   dataset: wordParam(FILE_DATASETS, 'FileDataset'),
   /** With `dataset=trades`: those that were observed, or those of the venue's history. */
   ...ORIGIN_PARAM,
-  metric: wordParam(SAMPLE_METRICS, 'SampleMetric'),
+  /** With `dataset=samples` one of theirs, with `dataset=history` one of the price history. */
+  metric: wordParam(FILE_METRICS, 'FileMetric'),
   /** With `dataset=reference`: one feed of the asset; all of them without. */
   feed: FEED_PARAM,
   include_orderbook: flagParam(),

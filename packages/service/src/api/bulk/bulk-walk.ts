@@ -1,6 +1,12 @@
 import { REFERENCE_METRIC, toMicros, VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { HeadColumns, SampleColumns, TradeColumns } from '@priorbook/sdk/tape'
-import type { BookContext, ReferenceContext, SampleContext } from '@priorbook/sdk/wire'
+import type {
+  BookContext,
+  HistoryMetric,
+  ReferenceContext,
+  SampleContext,
+  SampleMetric,
+} from '@priorbook/sdk/wire'
 import {
   BookLane,
   GapQueue,
@@ -20,6 +26,7 @@ import {
 import type { MarketState, StoreReader } from '../../store/store.ts'
 import { marketsWithRows } from '../markets/family.ts'
 import { instrumentsOf, sampleSeriesOf } from '../markets/instruments.ts'
+import { gapsOfPastPrices } from '../markets/past-prices.ts'
 import { gapsOfPast } from '../markets/past-trades.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { gapsOfReferences, type ReferenceSeries } from '../markets/references.ts'
@@ -47,6 +54,11 @@ export type WalkItem =
   | {
       readonly kind: 'sample'
       readonly contexts: readonly SampleContext[]
+      readonly rows: readonly RowPart<SampleColumns>[]
+    }
+  | {
+      readonly kind: 'history'
+      readonly contexts: readonly SampleContext<HistoryMetric>[]
       readonly rows: readonly RowPart<SampleColumns>[]
     }
   | {
@@ -119,8 +131,16 @@ async function* walkMarket(
     for await (const item of walkRows(read, scope, contexts, gaps)) {
       yield 'scope' in item ? { kind: 'gap', gap: item } : { kind: 'trade', contexts, rows: item }
     }
+  } else if (scope.dataset === 'history') {
+    const metric = scope.metric as HistoryMetric
+    const streams = await streamsOf(context, market.record, scope)
+    const contexts = streams.map((stream) => ({ ...stream, metric }))
+    const read: ReadRows<SampleColumns> = (query) => store.samples({ ...query, metric })
+    for await (const item of walkRows(read, scope, contexts, gaps)) {
+      yield 'scope' in item ? { kind: 'gap', gap: item } : { kind: 'history', contexts, rows: item }
+    }
   } else {
-    const metric = scope.metric!
+    const metric = scope.metric as SampleMetric
     const contexts = sampleSeriesOf(market.record, metric)
     const read: ReadRows<SampleColumns> = (query) => store.samples({ ...query, metric })
     for await (const item of walkRows(read, scope, contexts, gaps)) {
@@ -266,7 +286,8 @@ export async function gapsOf(
   const { venue, start, end } = scope
   if (scope.origin !== undefined) {
     const streams = await streamsOf(context, record, scope)
-    return [...(await gapsOfPast(context.store, record, streams, { start, end }))]
+    const read = scope.dataset === 'history' ? gapsOfPastPrices : gapsOfPast
+    return [...(await read(context.store, record, streams, { start, end }))]
   }
   const keys = new Set(gapKeysOf(await instrumentsOf(context, record)))
   keys.add(record.marketId).delete(VENUE_KEY)
@@ -281,5 +302,9 @@ export async function gapsOf(
   if (own.length === 0 && (open >= end || close <= start)) return []
   const concerned = [...own, ...shared]
   if (scope.dataset !== 'samples') return concerned
-  return keepSeriesGaps(context.store, concerned, sampleSeriesOf(record, scope.metric!))
+  return keepSeriesGaps(
+    context.store,
+    concerned,
+    sampleSeriesOf(record, scope.metric as SampleMetric),
+  )
 }

@@ -19,28 +19,7 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
   const size = decimal(18, sizeDecimals)
   switch (scope.dataset) {
     case 'books':
-      return [
-        ...belongings(['condition_id', 'event_id', 'series_ticker', 'outcome', 'token_id']),
-        nullable('source_time', TIME),
-        column('received_time', TIME),
-        column('sequence', INT64),
-        nullable('best_bid', price),
-        nullable('best_ask', price),
-        nullable('mid', decimal(9, priceDecimals + 1)),
-        nullable('spread', price),
-        column('bid_levels', INT32),
-        column('ask_levels', INT32),
-        column('flags', TEXT),
-        nullable('native_sid', INT64),
-        nullable('native_connection', INT64),
-        nullable('native_seq', INT64),
-        ...(scope.ladders ? LADDER_COLUMNS : []).map((name) => ({
-          name,
-          type: name.endsWith('price') ? price : size,
-          isNullable: true,
-          isList: true,
-        })),
-      ]
+      return bookColumns(scope, price, size)
     case 'trades':
       return [
         ...belongings(['condition_id', 'event_id', 'series_ticker', 'outcome', 'token_id']),
@@ -66,6 +45,17 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
         column(scope.metric!, decimal(18, SAMPLE_DECIMALS)),
         column('flags', TEXT),
       ]
+    case 'history':
+      return [
+        ...belongings(['event_id', 'condition_id', 'outcome', 'token_id']),
+        column('metric', TEXT),
+        // Text, because venues compute some of them and write up to 18 decimals.
+        column('value', UNIQUE),
+        column('source_time', TIME),
+        column('received_time', TIME),
+        column('sequence', INT64),
+        column('flags', TEXT),
+      ]
     case 'reference':
       // Text, because readers of decimals of 18 places and more are rare.
       return [
@@ -78,6 +68,32 @@ export function columnsOf(scope: BulkScope): readonly ColumnSpec[] {
         column('flags', TEXT),
       ]
   }
+}
+
+function bookColumns(scope: BulkScope, price: ColumnType, size: ColumnType): readonly ColumnSpec[] {
+  const { priceDecimals } = VENUES[scope.venue]
+  return [
+    ...belongings(['condition_id', 'event_id', 'series_ticker', 'outcome', 'token_id']),
+    nullable('source_time', TIME),
+    column('received_time', TIME),
+    column('sequence', INT64),
+    nullable('best_bid', price),
+    nullable('best_ask', price),
+    nullable('mid', decimal(9, priceDecimals + 1)),
+    nullable('spread', price),
+    column('bid_levels', INT32),
+    column('ask_levels', INT32),
+    column('flags', TEXT),
+    nullable('native_sid', INT64),
+    nullable('native_connection', INT64),
+    nullable('native_seq', INT64),
+    ...(scope.ladders ? LADDER_COLUMNS : []).map((name) => ({
+      name,
+      type: name.endsWith('price') ? price : size,
+      isNullable: true,
+      isList: true,
+    })),
+  ]
 }
 
 /** The type of a column as the manifest names it. */

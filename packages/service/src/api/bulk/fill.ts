@@ -12,6 +12,7 @@ import {
   connectionOf,
   LADDER_COLUMNS,
   subscriptionOf,
+  toHistoryJson,
   toReferenceJson,
   toSampleJson,
   toTradeJson,
@@ -78,6 +79,7 @@ export function createColumnWriter(
           break
         case 'trade':
         case 'sample':
+        case 'history':
         case 'reference':
           for (let from = 0; from < item.rows.length; from += STEP_ROWS) {
             fillRows(batch, item, from, Math.min(from + STEP_ROWS, item.rows.length))
@@ -331,9 +333,9 @@ function pushOrNull(column: NumberColumn, value: number): void {
   else column.push(value)
 }
 
-type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' | 'reference' }>
+type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' | 'history' | 'reference' }>
 
-/** Fills columns with rows [from, to) of trades, samples or reference prices, from their JSON values. */
+/** Fills columns with rows [from, to) of all datasets but books, from their JSON values. */
 function fillRows(batch: ColumnBatch, item: RowsItem, from: number, to: number): void {
   for (let index = from; index < to; index++) push(batch, valuesOf(item, index))
   batch.rows += to - from
@@ -345,6 +347,10 @@ function valuesOf(item: RowsItem, index: number): Readonly<Record<string, unknow
   if (item.kind === 'sample') {
     const { columns, row, ordinal, lane } = item.rows[index]!
     return { ...toSampleJson(columns, row, ordinal, item.contexts[lane]!, style) }
+  }
+  if (item.kind === 'history') {
+    const { columns, row, ordinal, lane } = item.rows[index]!
+    return { ...toHistoryJson(columns, row, ordinal, item.contexts[lane]!, style) }
   }
   if (item.kind === 'reference') {
     const { columns, row, ordinal, lane } = item.rows[index]!

@@ -18,6 +18,9 @@ import {
   type ParamValues,
   type SCOPE_PARAMS,
   type SampleMetric,
+  HISTORY_METRICS,
+  SAMPLE_METRICS,
+  type HistoryMetric,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
@@ -26,6 +29,7 @@ import { findFamily, type Family } from '../markets/family.ts'
 import { findNamedMarket } from '../markets/find.ts'
 import { instrumentsOf, sampleSeriesOf, type MarketInstrument } from '../markets/instruments.ts'
 import { explainNoPast, refuseKnownAt, toPastInstruments } from '../markets/past-trades.ts'
+import { explainNoPrices } from '../markets/past-prices.ts'
 import { findReferences, type ReferenceSeries } from '../markets/references.ts'
 import { gapsOfSeries } from '../markets/series-gaps.ts'
 import { explainNoTrades, gapsOfTrades } from '../markets/trade-source.ts'
@@ -44,8 +48,8 @@ export type BulkScope = {
   /** The markets of a venue that share asset or series, and window; the venue alone for one market. */
   readonly family: Family
   readonly dataset: FileDataset
-  readonly metric?: SampleMetric
-  /** Present for trades of the venue's history, whose times are the venue's. */
+  readonly metric?: SampleMetric | HistoryMetric
+  /** Present for trades and prices of the venue's history, whose times are the venue's. */
   readonly origin?: 'backfill'
   /** The series of reference prices; present for that dataset, which has no markets. */
   readonly references?: readonly ReferenceSeries[]
@@ -101,7 +105,7 @@ export async function resolveScope(
     style: { numberFormat: query.number_format, timeFormat: query.time_format },
     ...(market === undefined ? {} : { market }),
     ...(metric === undefined ? {} : { metric }),
-    ...(origin === undefined ? {} : { origin }),
+    ...originMember(origin),
     ...(query.depth === undefined ? {} : { depth: query.depth }),
     ...(query.known_at === undefined ? {} : { knownAt: query.known_at }),
   }
@@ -148,16 +152,29 @@ async function resolveReferences(
   }
 }
 
-function metricOf(query: ScopeQuery, dataset: FileDataset): SampleMetric | undefined {
-  if ((dataset === 'samples') === (query.metric !== undefined)) return query.metric
+function metricOf({ metric }: ScopeQuery, dataset: FileDataset): BulkScope['metric'] {
+  const metrics = dataset in METRICS ? METRICS[dataset as keyof typeof METRICS] : []
+  if (metric === undefined ? metrics.length === 0 : metrics.includes(metric)) return metric
   const detail =
-    dataset === 'samples'
-      ? 'samples are downloaded one metric at a time'
-      : `metric belongs to dataset=samples, not to ${dataset}`
+    metrics.length === 0
+      ? `metric belongs to dataset=samples and dataset=history, not to ${dataset}`
+      : metric === undefined
+        ? `dataset=${dataset} is downloaded one metric at a time`
+        : `${metric} is not a metric of dataset=${dataset}: ${metrics.join(', ')}`
   throw new Problem('invalid_parameter', detail, { param: 'metric' })
 }
 
+/** The datasets of which one metric at a time is downloaded. */
+const METRICS: Readonly<Record<'samples' | 'history', readonly string[]>> = {
+  samples: SAMPLE_METRICS,
+  history: HISTORY_METRICS,
+}
+
 function originOf(query: ScopeQuery, dataset: FileDataset): 'backfill' | undefined {
+  if (dataset === 'history' && query.origin !== 'observed') {
+    refuseKnownAt(query.known_at)
+    return 'backfill'
+  }
   if (query.origin !== undefined && dataset !== 'trades') {
     const detail = `origin belongs to dataset=trades, not to ${dataset}`
     throw new Problem('invalid_parameter', detail, { param: 'origin' })
@@ -165,6 +182,10 @@ function originOf(query: ScopeQuery, dataset: FileDataset): 'backfill' | undefin
   if (query.origin !== 'backfill') return undefined
   refuseKnownAt(query.known_at)
   return 'backfill'
+}
+
+function originMember(origin: 'backfill' | undefined): { readonly origin?: 'backfill' } {
+  return origin === undefined ? {} : { origin }
 }
 
 async function findOne(
@@ -219,7 +240,7 @@ async function resolveRange(
       : await spanOf(context, market.record, {
           dataset: query.dataset ?? 'books',
           ...(query.metric === undefined ? {} : { metric: query.metric }),
-          ...(query.origin === 'backfill' ? { origin: query.origin } : {}),
+          ...originMember(originOf(query, query.dataset ?? 'books')),
         })
   const first = asked.start ?? span?.first ?? now
   // Without a range the whole market is downloaded, up to its last row.
@@ -259,7 +280,7 @@ function print(time: number): string {
 /** What of a market is meant. */
 export type RowsOfScope = Pick<BulkScope, 'dataset' | 'metric' | 'origin'>
 
-/** The streams of the books or trades of a market that a download holds. */
+/** The streams of the books, trades or price history of a market that a download holds. */
 export async function streamsOf(
   context: ApiContext,
   record: MarketRecord,
@@ -277,7 +298,7 @@ export async function keysOf(
 ): Promise<readonly string[]> {
   const named: readonly { readonly key: string }[] =
     rows.dataset === 'samples'
-      ? sampleSeriesOf(record, rows.metric!)
+      ? sampleSeriesOf(record, rows.metric as SampleMetric)
       : await streamsOf(context, record, rows)
   return named.map(({ key }) => key)
 }
@@ -350,7 +371,8 @@ export function fileNameOf(scope: BulkScope, format: FileFormat): string {
       : [market.record.marketId]
   const day = print(start).slice(0, 10)
   const lastDay = print(Math.max(start, end - 1)).slice(0, 10)
-  const what = dataset === 'reference' ? ['reference', feed] : [metric ?? dataset, origin]
+  const named = dataset === 'history' ? ['history', metric] : [metric ?? dataset, origin]
+  const what = dataset === 'reference' ? ['reference', feed] : named
   const parts = [venue, ...whom, ...what, day === lastDay ? day : `${day}_${lastDay}`]
   const name = parts.filter((part) => part !== undefined).join('_')
   // Tickers of old markets contain slashes, which file names cannot.
@@ -393,8 +415,9 @@ export async function explainNothing(
     return [{ code: 'no_rows_in_range', message }]
   }
   const { record } = market
+  if (dataset === 'history') return [await explainNoPrices(context.store, record)]
   if (scope.origin !== undefined) return [await explainNoPast(context.store, record)]
-  const kind = dataset === 'samples' || dataset === 'reference' ? 'metrics' : dataset
+  const kind = dataset === 'books' || dataset === 'trades' ? dataset : 'metrics'
   const range = { asked: start, window, from: start, end }
   const gaps = await gapsOfScope(context, scope, record)
   return [await explainEmpty(context, record, kind, gaps, range)]
@@ -407,7 +430,7 @@ async function gapsOfScope(
 ): Promise<readonly Gap[]> {
   const span = { start, end }
   if (dataset === 'samples') {
-    return gapsOfSeries(context, record, sampleSeriesOf(record, metric!), span)
+    return gapsOfSeries(context, record, sampleSeriesOf(record, metric as SampleMetric), span)
   }
   const { store } = context
   const instruments = await instrumentsOf(context, record)

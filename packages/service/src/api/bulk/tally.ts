@@ -63,6 +63,7 @@ export class Tally {
         break
       case 'trade':
       case 'sample':
+      case 'history':
       case 'reference':
         for (const { columns, row, ordinal, lane } of item.rows) {
           this.counts.add(streamKey(this.scope, item.contexts[lane]!.key), ordinal, ordinal)
@@ -125,6 +126,7 @@ export const KINDS = {
   books: 'book',
   trades: 'trade',
   samples: 'sample',
+  history: 'sample',
   reference: 'sample',
 } as const
 

@@ -4,13 +4,16 @@ import {
   cellText,
   createBookRenderer,
   CSV_COLUMNS,
+  HISTORY_CSV_COLUMNS,
   referenceColumns,
   sampleCsvColumns,
   toGapJson,
+  toHistoryJson,
   toReferenceJson,
   toSampleJson,
   toTradeJson,
   TRADE_CSV_COLUMNS,
+  type SampleMetric,
 } from '@priorbook/sdk/wire'
 import type { RunPart } from '../../rows/index.ts'
 import type { BulkScope } from './scope.ts'
@@ -23,7 +26,7 @@ const STEP = 131_072
 const ROWS_MAX = 1024
 
 /**
- * Lines of JSON typed book, trade, sample, reference, gap, and at the end a receipt with the CRC-32 of all lines before
+ * Lines of JSON typed book, trade, sample, history, reference, gap, and at the end a receipt with the CRC-32 of all lines before
  * it. A SHA-256 would take half of the time, and the manifest has it.
  */
 export function createNdjsonWriter(scope: BulkScope): BulkWriter {
@@ -51,6 +54,7 @@ export function createNdjsonWriter(scope: BulkScope): BulkWriter {
           break
         case 'trade':
         case 'sample':
+        case 'history':
         case 'reference':
           for (const values of rowValues(item, scope)) {
             yield checked(
@@ -87,6 +91,7 @@ export function createCsvWriter(scope: BulkScope): BulkWriter {
           break
         case 'trade':
         case 'sample':
+        case 'history':
         case 'reference':
           for (const values of rowValues(item, scope)) {
             const lines = values.map(
@@ -113,7 +118,9 @@ export function csvColumnsOf(scope: BulkScope): readonly string[] {
     case 'trades':
       return TRADE_CSV_COLUMNS
     case 'samples':
-      return sampleCsvColumns(scope.metric!)
+      return sampleCsvColumns(scope.metric as SampleMetric)
+    case 'history':
+      return HISTORY_CSV_COLUMNS
     case 'reference':
       return referenceColumns(false)
   }
@@ -134,7 +141,7 @@ class StepSize {
   }
 }
 
-type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' | 'reference' }>
+type RowsItem = Extract<WalkItem, { readonly kind: 'trade' | 'sample' | 'history' | 'reference' }>
 
 const ROWS_STEP = 256
 
@@ -147,6 +154,13 @@ function* rowValues(item: RowsItem, scope: BulkScope): Generator<Record<string, 
         .slice(from, from + ROWS_STEP)
         .map(({ columns, row, ordinal, lane }) =>
           toTradeJson(columns, row, ordinal, contexts[lane]!, scope.style),
+        )
+    } else if (item.kind === 'history') {
+      const { contexts } = item
+      yield item.rows
+        .slice(from, from + ROWS_STEP)
+        .map(({ columns, row, ordinal, lane }) =>
+          toHistoryJson(columns, row, ordinal, contexts[lane]!, scope.style),
         )
     } else if (item.kind === 'reference') {
       const { contexts } = item

@@ -5,14 +5,12 @@ import {
   toHistoryJson,
   type PriceHistoryJson,
 } from '@priorbook/sdk/wire'
-import { backfillFacts, pricesFamily } from '../../store/store.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
-import { gapsOfPastPrices } from '../markets/past-prices.ts'
-import { NOTHING_FETCHED } from '../markets/past-trades.ts'
+import { explainNoPrices, gapsOfPastPrices } from '../markets/past-prices.ts'
 import { answerRowPage } from '../pages/row-page.ts'
-import { defineRoute, type Notice, type Route } from '../route.ts'
+import { defineRoute, type Route } from '../route.ts'
 
 /** The price history that a venue keeps of a market. */
 export const HISTORY_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(historyRoute)
@@ -25,11 +23,6 @@ function historyRoute(address: VenueAddress): Route {
       const { metric } = request.query
       const { store } = context
       const state = await findMarket(context, address, request.path, request.grant)
-      const { marketId } = state.record
-      const explainEmpty = async (): Promise<Notice> => {
-        const { reached } = backfillFacts(venue, pricesFamily(marketId))
-        return (await store.fact(reached)) === undefined ? NOT_FETCHED : NOTHING_FETCHED
-      }
       const instruments = await instrumentsOf(context, state.record)
       return answerRowPage(context, request, state, {
         type: 'history',
@@ -43,15 +36,10 @@ function historyRoute(address: VenueAddress): Route {
         metric,
         gapsOf: (streams, span) => gapsOfPastPrices(store, state.record, streams, span),
         read: (query) => store.samples({ ...query, metric }),
-        explainEmpty,
+        explainEmpty: () => explainNoPrices(store, state.record),
         toJson: ({ columns, row, ordinal }, stream, style): PriceHistoryJson =>
           toHistoryJson(columns, row, ordinal, stream, style),
       })
     },
   )
-}
-
-const NOT_FETCHED: Notice = {
-  code: 'not_backfilled',
-  message: 'The price history of this market was not fetched from the venue.',
 }
