@@ -1,7 +1,5 @@
 import type { Json } from '@priorbook/sdk/domain'
-import type { Clock } from '../../lib/clock.ts'
 import { tryParseMessageJson } from '../../lib/message-json.ts'
-import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog, CaptureRequest, CaptureSink, Reading } from './contract.ts'
 import type { Quota } from './quota.ts'
 import { readBody } from './read-body.ts'
@@ -168,26 +166,8 @@ class RestClient implements Rest {
   }
 }
 
-// How often a call is made that has no answer, and the wait before it is made again.
-const ATTEMPTS = 4
-const RETRY_MS = 500
-
 /** How long a page of a walk may take: it waits while a recorder that has just started reads hundreds of sockets. */
 export const PAGE_MS = 30_000
-
-/** Makes calls again that had no answer, for lists that must not begin again because one page failed. */
-export function withRetries(rest: Rest, clock: Clock): Rest {
-  return {
-    async send(call, signal) {
-      for (let attempt = 1; ; attempt++) {
-        const answer = await rest.send(call, signal)
-        const isLost = !answer.ok && (answer.status ?? 500) >= 429
-        if (!isLost || attempt === ATTEMPTS) return answer
-        await sleep(RETRY_MS * attempt, signal, clock)
-      }
-    },
-  }
-}
 
 /** How reading a list ended: with its last page, cut off because it did not end, or with a failed page. */
 export type PagesEnd = 'complete' | 'cut' | 'failed'

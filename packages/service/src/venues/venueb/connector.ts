@@ -18,7 +18,8 @@ import type {
 import { isObject, type NativeObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
-import { createRest, withRetries, type Rest } from '../capture/rest.ts'
+import { createRest, type Rest } from '../capture/rest.ts'
+import { WALK_PATIENCE, withRetries } from '../capture/retries.ts'
 import { supervise } from '../capture/scheduler.ts'
 import { seriesOfRules } from '../capture/selection/rules.ts'
 import { lastWalkMs } from '../capture/selection/last-walk.ts'
@@ -318,7 +319,7 @@ export class VenueBConnector implements Connector {
   #createWalk(walkedMs: number | undefined): Discovery {
     const { sink, log } = this.#context
     return new VenueWalk({
-      rest: withRetries(this.#rest, this.#clock),
+      rest: withRetries(this.#rest, WALK_PATIENCE, this.#clock),
       log,
       sink,
       clock: this.#clock,

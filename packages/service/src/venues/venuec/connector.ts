@@ -20,7 +20,8 @@ import type {
 import { isObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
-import { createRest, withRetries, type Rest } from '../capture/rest.ts'
+import { createRest, type Rest } from '../capture/rest.ts'
+import { WALK_PATIENCE, withRetries } from '../capture/retries.ts'
 import { repeat } from '../capture/scheduler.ts'
 import { lastWalkMs } from '../capture/selection/last-walk.ts'
 import { roundsOfRules } from '../capture/selection/rules.ts'
@@ -144,7 +145,7 @@ export class VenueCConnector implements Connector {
     this.#markets = markets
     const onRecord = (record: MarketRecord): void => void markets.update(record)
     const client = new CatalogClient({
-      gamma: withRetries(gamma, this.#clock),
+      gamma: withRetries(gamma, WALK_PATIENCE, this.#clock),
       clob,
       log,
       onRecord,
