@@ -3,6 +3,7 @@ import {
   amountOption,
   flagOption,
   optionLines,
+  packageVersion,
   parseAmount,
   parsedOption,
   parseOptions,
@@ -68,6 +69,7 @@ const OPTIONS = {
     'Play the journal of a data folder, of the venue named by --venues.',
   ),
   help: flagOption('Show this.', 'h'),
+  version: flagOption('Show the version.'),
 }
 
 /** What `--help` prints; the README names every flag of it. */
@@ -95,6 +97,11 @@ export async function main(args: readonly string[]): Promise<number> {
       process.stdout.write(HELP)
       return 0
     }
+    if (flags.version) {
+      const version = packageVersion(import.meta.url)
+      process.stdout.write(`priorbook-emulator ${version} (Node ${process.versions.node})\n`)
+      return 0
+    }
     const isPlay = flags.play.length > 0 || flags['play-journal'] !== undefined
     const running = isPlay ? await play(flags) : await emulate(flags)
     await untilEnd(flags['until-stdin-ends'])
@@ -103,6 +110,9 @@ export async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     if (!(error instanceof PriorbookError)) throw error
     process.stderr.write(`priorbook-emulator: ${error.code}: ${error.message}\n`)
+    if (error instanceof UsageError && error.hint !== undefined) {
+      process.stderr.write(`${error.hint}\n`)
+    }
     return error.code === 'invalid_argument' ? 2 : 1
   }
 }

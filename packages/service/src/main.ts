@@ -1,5 +1,6 @@
 import {
   createProcessIo,
+  packageVersion,
   runProgram,
   type Command,
   type CommandIo,
@@ -12,6 +13,7 @@ import { toDataFolder } from './lib/data-folder.ts'
 /** The program `priorbook-server`. */
 export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
   name: 'priorbook-server',
+  version: packageVersion(import.meta.url),
   about: 'records, keeps and proves order books of prediction markets',
   common: COMMON_OPTIONS,
   notes: `Exit status:

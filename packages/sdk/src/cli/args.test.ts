@@ -42,6 +42,24 @@ describe('arguments', () => {
     expect(() => depth.read('11', 'depth')).toThrow(/11/)
   })
 
+  it('that are mistyped are met with the right ones', () => {
+    const cases: [string, string | undefined][] = [
+      ['--vneue', '--venue'],
+      ['--limt', '--limit'],
+      ['--categry', '--category'],
+      ['--stat', '--status'],
+      ['--jso', '--json'],
+      ['--frobnicate', undefined],
+    ]
+    for (const [typed, meant] of cases) {
+      const { hint } = failure(() => parse(MARKETS, [typed])) as { hint?: string }
+      expect([typed, hint]).toEqual([
+        typed,
+        meant === undefined ? undefined : `Did you mean ${meant}?`,
+      ])
+    }
+  })
+
   it('name markets', () => {
     expect(parseMarket('venueb:KX-1/2:3')).toEqual({ venue: 'venueb', market_id: 'KX-1/2:3' })
     expect(parseMarket('venuec/0x5f')).toEqual({ venue: 'venuec', market_id: '0x5f' })
@@ -59,6 +77,17 @@ describe('arguments', () => {
     expect(read('2026-08-11')).toBe('2026-08-11T00:00:00.000000Z')
     expect(read('2026-08-11T15:00:00.000001+02:00')).toBe('2026-08-11T13:00:00.000001Z')
     expect(read('1786460400000')).toBe('1786460400000')
+    // As tables print them, with less, and as other programs count them.
+    expect(read('2026-11-15 23:58:00')).toBe('2026-11-15T23:58:00.000000Z')
+    expect(read('2026-11-15 23:58:00.25')).toBe('2026-11-15T23:58:00.250000Z')
+    expect(read('2026-11-15 23:58:00 UTC')).toBe('2026-11-15T23:58:00.000000Z')
+    expect(read('2026-11-15 23:58')).toBe('2026-11-15T23:58:00.000000Z')
+    expect(read('2026-11-15T23:58Z')).toBe('2026-11-15T23:58:00.000000Z')
+    expect(read('2026-11-15T23:58+02:00')).toBe('2026-11-15T21:58:00.000000Z')
+    expect(read('1786460400')).toBe('1786460400000')
+    for (const text of ['2026-11-15 24:58', '2026-11-15 2:58', '178646040', '2026-02-30 10:00']) {
+      expect(failure(() => read(text))).toMatchObject({ exit: 'usage' })
+    }
     for (const text of ['yesterday', '2026-02-30', '15', '2026-08-11T15:00:00']) {
       expect(failure(() => read(text))).toMatchObject({ exit: 'usage' })
     }

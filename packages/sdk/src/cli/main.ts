@@ -1,6 +1,7 @@
 import { createClient, type PriorbookClient } from '../client/index.ts'
 import {
   createProcessIo,
+  packageVersion,
   runProgram,
   type CommandIo,
   type OptionValues,
@@ -41,6 +42,7 @@ export function createProgram(signal: AbortSignal): Program<CliExtra, typeof COM
   let url = DEFAULT_URL
   return {
     name: 'priorbook',
+    version: packageVersion(import.meta.url),
     about: 'recorded order books of prediction markets, in the terminal',
     common: COMMON_OPTIONS,
     notes: NOTES,
@@ -93,4 +95,4 @@ const NOTES = `Exit status:
 ${EXITS.join('\n')}
 
 MARKET is VENUE:ID, such as venueb:KXBTC15M-26AUG111515-15; priorbook markets lists them.
-TIME is 2026-08-11T15:00:00Z, a UTC day, or a span back from now, such as 15m or 2h.`
+TIME is 2026-08-11T15:00:00Z, 2026-08-11 15:00 (UTC), a UTC day, seconds since 1970, or a span back from now, such as 15m.`

@@ -38,6 +38,7 @@ export type Explained = {
 /** A program: its commands, the options that all of them take, and what it adds to their context. */
 export type Program<Extra = unknown, Common extends OptionTable = OptionTable> = {
   readonly name: string
+  readonly version: string
   readonly about: string
   readonly common: Common
   /** The last paragraphs of the help. */

@@ -17,7 +17,7 @@ Options of every command:
 ${optionLines(common)}
 
 ${notes}
-${name} COMMAND --help shows the options and examples of a command.
+${name} COMMAND --help shows the options and examples of a command, ${name} --version the version.
 `
 }
 

@@ -20,6 +20,7 @@ export {
   type OptionTable,
   type OptionValues,
 } from './option.ts'
+export { packageVersion } from './package-version.ts'
 export { ProgressBar, progressBar } from './progress-bar.ts'
 export { invoke, runProgram } from './run-program.ts'
 export {

@@ -1,5 +1,6 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
 import { parseMicros, printMicros, PriorbookError } from '../domain/index.ts'
+import { nearestWord } from './nearest-word.ts'
 
 /** A wrong call: an unknown option, a missing argument, a value that is not allowed. */
 export class UsageError extends PriorbookError {
@@ -125,26 +126,40 @@ export function parseSpan(given: string): number | undefined {
 }
 
 /**
- * A time, as the interface takes it: ISO 8601, 13 or 16 digits; also a UTC day (`2026-08-11`), or a
- * span back from now (`15m`, `-2h`, `7d`).
+ * A time, as the interface takes it: ISO 8601, 13 or 16 digits; also as tables print it (`2026-08-11 15:00:00`, in
+ * UTC), a UTC day (`2026-08-11`), seconds since 1970 (10 digits), or a span back from now (`15m`, `-2h`, `7d`).
  */
 export function timeOption(about: string, now = Date.now): Option<string | undefined> {
   return parsedOption(about, { value: 'TIME' }, (given, name) => {
     const back = parseSpan(given.replace(/^-/, ''))
     if (back !== undefined) return new Date(now() - back).toISOString()
     if (/^\d{13}$|^\d{16}$/.test(given)) return given
+    if (SECONDS.test(given)) return `${given}000`
     try {
       return printMicros(parseMicros(toInstant(given)))
     } catch {
-      const hint = 'Such as 2026-08-11T01:15:00Z, 2026-08-11, or 15m (fifteen minutes ago).'
+      const hint =
+        'Such as 2026-08-11T01:15:00Z, 2026-08-11 01:15 (UTC), 2026-08-11, 1786410900, or 15m (fifteen minutes ago).'
       throw new UsageError(`--${name} is not a time: ${given}`, hint)
     }
   })
 }
 
-/** The instant that a UTC day such as `2026-08-11` begins with; any other text as it is. */
+const SECONDS = /^\d{10}$/
+// As tables print times, with or without seconds; and ISO 8601 without seconds.
+const PRINTED = /^(\d{4}-\d{2}-\d{2}) (\d{2}:\d{2})(:\d{2}(?:\.\d+)?)?(?: ?(?:UTC|Z))?$/
+const WITHOUT_SECONDS = /^(\d{4}-\d{2}-\d{2})[Tt](\d{2}:\d{2})([Zz]|[+-]\d{2}:\d{2})$/
+
+/**
+ * The instant that a text names, as ISO 8601: the begin of a UTC day such as `2026-08-11`, a time as tables print it,
+ * seconds since 1970; any other text as it is.
+ */
 export function toInstant(given: string): string {
-  return /^\d{4}-\d{2}-\d{2}$/.test(given) ? `${given}T00:00:00Z` : given
+  if (/^\d{4}-\d{2}-\d{2}$/.test(given)) return `${given}T00:00:00Z`
+  if (SECONDS.test(given)) return new Date(Number(given) * 1000).toISOString()
+  const [, day, minute, seconds = ':00'] = PRINTED.exec(given) ?? []
+  if (day !== undefined) return `${day}T${minute}${seconds}Z`
+  return given.replace(WITHOUT_SECONDS, '$1T$2:00$3')
 }
 
 /** Reads the options of a call; an error names the wrong option and its allowed values. */
@@ -169,7 +184,16 @@ export function parseOptions<const Table extends OptionTable>(
     }
   } catch (error) {
     if (error instanceof UsageError || !(error instanceof Error)) throw error
+    const [, wrong] = /^Unknown option '(--[^']+)'/.exec(error.message) ?? []
+    const near = wrong === undefined ? undefined : nearestWord(wrong, longNames(options))
+    const advice = [near === undefined ? '' : `Did you mean ${near}?`, hint ?? '']
+    const text = advice.filter((part) => part !== '').join(' ')
     // The first sentence says what is wrong; the rest is advice about `--`.
-    throw new UsageError(error.message.split('. ')[0]!, hint, { cause: error })
+    const [message] = error.message.split('. ')
+    throw new UsageError(message!, text === '' ? undefined : text, { cause: error })
   }
+}
+
+function longNames(options: OptionTable): string[] {
+  return Object.keys(options).map((name) => `--${name}`)
 }

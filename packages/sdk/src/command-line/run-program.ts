@@ -1,6 +1,7 @@
 import type { Command, Explained, Program } from './command.ts'
 import { commandHelp, programHelp } from './help.ts'
 import type { CommandIo } from './io.ts'
+import { nearestWord } from './nearest-word.ts'
 import {
   flagOption,
   parseOptions,
@@ -33,10 +34,17 @@ export async function runProgram<Extra, Common extends OptionTable>(
     )
     return name === undefined ? USAGE_STATUS : 0
   }
+  if (name === '--version' || name === '-V' || name === 'version') {
+    await io.write(`${program.name} ${program.version} (Node ${process.versions.node})\n`)
+    return 0
+  }
   const command = await find(name)?.()
   if (command === undefined) {
+    const near = nearestWord(name, Object.keys(commands))
     io.note(`${program.name}: there is no command ${name}`)
-    io.note(`${nearest(name, Object.keys(commands))}${program.name} --help lists them.`)
+    io.note(
+      `${near === undefined ? '' : `Did you mean ${near}? `}${program.name} --help lists them.`,
+    )
     return USAGE_STATUS
   }
   try {
@@ -86,10 +94,4 @@ function report(name: string, explained: Explained, io: CommandIo, isJson: boole
   io.note(`${io.paint('red', `${name}:`)} ${message}${named}`)
   if (hint !== undefined) io.note(hint)
   if (requestId !== undefined && status !== USAGE_STATUS) io.note(`request ${requestId}`)
-}
-
-/** The command with the name closest to a misspelt one. */
-function nearest(name: string, names: readonly string[]): string {
-  const near = names.find((one) => one.startsWith(name.slice(0, 3)) || name.startsWith(one))
-  return near === undefined ? '' : `Did you mean ${near}? `
 }

@@ -1,9 +1,12 @@
 import { expect, test } from 'vitest'
-import { createRandom } from '../../lib/random.testing.ts'
-import { editDistance } from './similar-words.ts'
+import { editDistance } from './edit-distance.ts'
 
 test('a word that was changed n times is at most n away, and the distance is the same both ways', () => {
-  const random = createRandom(5)
+  let state = 5
+  const random = (): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
+    return state / 2_147_483_648
+  }
   const pick = (text: string): number => Math.floor(random() * text.length)
   const changes: ((text: string, at: number) => string)[] = [
     (text, at) => text.slice(0, at) + text.slice(at + 1),
