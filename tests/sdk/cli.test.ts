@@ -107,6 +107,47 @@ describe('commands that read', () => {
     expect(lines(json.out).map(({ venue }) => venue)).toEqual(['venueb', 'venueb', 'venueb'])
   })
 
+  it('say their version', async () => {
+    const { version } = JSON.parse(
+      readFileSync(join(import.meta.dirname, '../../packages/sdk/package.json'), 'utf8'),
+    ) as { version: string }
+    for (const word of ['--version', '-V', 'version']) {
+      const { status, out } = await run([word])
+      expect([status, out]).toEqual([0, `priorbook ${version} (Node ${process.versions.node})\n`])
+    }
+  })
+
+  it('say how many rows a table leaves out, and align its numbers', async () => {
+    const all = lines((await run(['markets', '--venue', 'venueb', '-n', '1000', '--json'])).out)
+    const some = await run(['markets', '--venue', 'venueb', '-n', '2'])
+    expect(some.err).toContain(`${all.length - 2} more: --limit ${all.length} lists them`)
+    const whole = await run(['markets', '--venue', 'venueb', '-n', '1000'])
+    expect(whole.err).not.toContain('more')
+    const [head = '', ...rows] = whole.out.split('\n')
+    const end = head.indexOf('BID') + 'BID'.length
+    const points = rows.flatMap((row) => {
+      const [bid] = /\d*\.\d+ *$/.exec(row.slice(0, end + 1)) ?? []
+      return bid === undefined ? [] : [row.slice(0, end + 1).lastIndexOf('.')]
+    })
+    expect(points.length).toBeGreaterThan(1)
+    expect(new Set(points).size).toBe(1)
+  })
+
+  it('take times back as they print them', async () => {
+    const listed = (await run(['gaps', market])).out.split('\n')[1]!
+    const [start] = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d/.exec(listed)!
+    const seconds = String(Date.parse(`${start.replace(' ', 'T')}Z`) / 1000)
+    const counts = await Promise.all(
+      [start, seconds, `${start.replace(' ', 'T')}Z`].map(async (text) => {
+        const { status, out } = await run(['gaps', market, '--start', text, '--json'])
+        return [status, lines(out).length]
+      }),
+    )
+    expect(counts[0]![1]).toBeGreaterThan(0)
+    expect(counts).toEqual([counts[2], counts[2], counts[2]])
+    expect((await run(['book', market, '--at', start.slice(0, 16)])).err).not.toContain('time')
+  })
+
   it('show a book, now and then', async () => {
     const { status, out } = await run(['book', market, '--depth', '3'])
     expect(status).toBe(0)
@@ -230,6 +271,13 @@ describe('exit status', () => {
     ['help', ['help', 'book'], 0, /^$/],
     ['an unknown command', ['markts'], 2, /Did you mean markets/],
     ['an unknown option', ['book', '--deep'], 2, /--deep/],
+    ['a mistyped option', ['markets', '--vneue', 'venueb'], 2, /Did you mean --venue\?/],
+    [
+      'an outcome of one book',
+      ['book', 'MARKET', '--outcome', 'No'],
+      2,
+      /one book for both outcomes/,
+    ],
     ['a wrong word', ['markets', '--venue', 'venuex'], 2, /one of venuea, venueb, venuec/],
     ['no market', ['book'], 2, /a market is missing/],
     ['a wrong time', ['book', 'venueb:X', '--at', 'noon'], 2, /not a time: noon/],

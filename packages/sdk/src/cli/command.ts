@@ -82,25 +82,55 @@ export function shown(value: string | number | null | undefined): string {
   return value === null || value === undefined ? '–' : String(value)
 }
 
-/** Reads the first rows of a walk; with `--json` prints each at once instead of returning it. */
+/** Reads the first listed rows of a walk; with `--json` prints each at once instead of returning it. */
 export async function readWalk<Row>(
   context: CliContext,
   walk: Walk<Row>,
   most: number,
-): Promise<{ readonly rows: readonly Row[]; readonly count: number }> {
+  isListed: (row: Row) => boolean = () => true,
+): Promise<{ readonly rows: readonly Row[]; readonly count: number; readonly more: MoreRows }> {
   const seen = new Set<string>()
   const rows: Row[] = []
   let count = 0
+  let more: MoreRows = { count: 0, isAll: true }
   for await (const page of walk.pages()) {
     printNotices(context, page.notices, seen)
-    for (const row of page.data.slice(0, most - count)) {
+    const listed = page.data.filter(isListed)
+    const wanted = listed.slice(0, most - count)
+    more = { count: listed.length - wanted.length, isAll: page.resume === null }
+    for (const row of wanted) {
       count++
       if (context.isJson) await printJson(context, row)
       else rows.push(row)
     }
     if (count >= most) break
   }
-  return { rows, count }
+  return { rows, count, more }
+}
+
+/** Rows that match and are not listed: how many were seen, and whether those are all. */
+export type MoreRows = { readonly count: number; readonly isAll: boolean }
+
+// How many rows beyond the listed ones are requested, to say how many more there are.
+const COUNTED = 100
+const MAX_PAGE = 1000
+
+/** The page that a list of at most `most` rows requests: a table also counts what it leaves out. */
+export function pageOf({ isJson }: Pick<CliExtra, 'isJson'>, most: number): number {
+  return Math.min(isJson ? most : most + COUNTED, MAX_PAGE)
+}
+
+/** Says how many rows a table left out. */
+export function noteMore(
+  { io, isQuiet }: { readonly io: CommandIo; readonly isQuiet: boolean },
+  { count, isAll }: MoreRows,
+  most: number,
+): void {
+  if (isQuiet || (count === 0 && isAll)) return
+  const text = isAll
+    ? `${count} more: --limit ${most + count} lists them`
+    : `${count === 0 ? 'there are' : `more than ${count}`} more: --limit lists more, a filter fewer`
+  io.note(io.paint('dim', text))
 }
 
 /** Prints a table, on a terminal as wide as it. */

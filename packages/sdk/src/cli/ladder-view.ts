@@ -1,5 +1,5 @@
 import type { BookLevel, OrderBook } from '../client/index.ts'
-import type { CommandIo } from '../command-line/index.ts'
+import { alignNumbers, fitParts, type CommandIo } from '../command-line/index.ts'
 
 /** How a ladder is drawn. */
 export type LadderStyle = {
@@ -21,8 +21,16 @@ export function layLadder(book: OrderBook, { depth, width, paint }: LadderStyle)
   const bids = book.bids(depth)
   const asks = book.asks(depth)
   const all = [...bids, ...asks]
-  const priceWidth = Math.max(5, ...all.map(({ price }) => price.length))
-  const sizeWidth = Math.max(4, ...all.map(({ size }) => groupDigits(size).length))
+  const prices = alignNumbers(all.map(({ price }) => price))
+  const sizesOf = (levels: readonly BookLevel[]): string[] =>
+    alignNumbers(levels.map(({ size }) => groupDigits(size)))
+  const sizes = [...sizesOf(bids), ...sizesOf(asks)]
+  const priceWidth = Math.max(5, ...prices.map((text) => text.length))
+  const sizeWidth = Math.max(4, ...sizes.map((text) => text.length))
+  const texts = (at: number): [price: string, size: string] => [
+    prices[at]!.padStart(priceWidth),
+    sizes[at]!.padStart(sizeWidth),
+  ]
   const half = Math.max(priceWidth + sizeWidth + 2, Math.floor((Math.min(width, 100) - 3) / 2))
   const barWidth = Math.min(24, half - priceWidth - sizeWidth - 2)
   const most = Math.max(0, ...all.map(({ size }) => Number(size)))
@@ -38,15 +46,16 @@ export function layLadder(book: OrderBook, { depth, width, paint }: LadderStyle)
   for (let index = 0; index < rows; index++) {
     const bid = bids[index]
     const ask = asks[index]
-    const left =
-      bid === undefined
-        ? ' '.repeat(half)
-        : paint('green', mirror(bar(bid)).padStart(half - sizeWidth - priceWidth - 2)) +
-          ` ${groupDigits(bid.size).padStart(sizeWidth)} ${paint(['green', 'bold'], bid.price.padStart(priceWidth))}`
-    const right =
-      ask === undefined
-        ? ''
-        : `${paint(['red', 'bold'], ask.price.padStart(priceWidth))} ${groupDigits(ask.size).padStart(sizeWidth)} ${paint('red', bar(ask))}`
+    let [left, right] = [' '.repeat(half), '']
+    if (bid !== undefined) {
+      const [price, size] = texts(index)
+      const drawn = mirror(bar(bid)).padStart(half - sizeWidth - priceWidth - 2)
+      left = `${paint('green', drawn)} ${size} ${paint(['green', 'bold'], price)}`
+    }
+    if (ask !== undefined) {
+      const [price, size] = texts(bids.length + index)
+      right = `${paint(['red', 'bold'], price)} ${size} ${paint('red', bar(ask))}`
+    }
     lines.push(`${left}${paint('dim', GUTTER)}${right}`.trimEnd())
   }
   const below = [book.bidLevels - bids.length, book.askLevels - asks.length]
@@ -58,18 +67,19 @@ export function layLadder(book: OrderBook, { depth, width, paint }: LadderStyle)
   return lines
 }
 
-/** One line about a book: best prices, mid, spread, resting sizes. */
-export function bookLine(book: OrderBook): string {
+/** One line about a book: best prices, spread, mid, resting sizes; what does not fit into the width is left out. */
+export function bookLine(book: OrderBook, width = Infinity): string {
   const { bid, ask } = book.best
   const side = (level: BookLevel | undefined): string =>
     level === undefined ? 'none' : `${level.price} × ${groupDigits(level.size)}`
-  return [
+  const parts = [
     `bid ${side(bid)}`,
     `ask ${side(ask)}`,
     `mid ${book.mid ?? '–'}`,
     `spread ${book.spread ?? '–'}`,
     `levels ${book.bidLevels}/${book.askLevels}`,
-  ].join('   ')
+  ]
+  return fitParts(parts, width)
 }
 
 /** Digits in groups of three, exact: `1234567.5` is `1,234,567.5`. */

@@ -29,6 +29,17 @@ describe('a ladder', () => {
     expect(lines[3]!.trim()).toBe('1 more │')
   })
 
+  it('has its decimal points below each other', () => {
+    const book = OrderBook.from({
+      ...ROW,
+      bids: { price: ['0.5', '0.49'], size: ['100', '7.25'] },
+      asks: { price: ['0.5125', '0.6'], size: ['11', '99.8'] },
+    })
+    const lines = layLadder(book, { depth: 3, width: 60, paint: plain }).slice(1)
+    const points = lines.map((line) => [...line.matchAll(/\d*\.?\d+/g)].map(pointOf))
+    expect(points[0]).toEqual(points[1])
+  })
+
   it('is no wider than it may be, however it is filled', () => {
     for (const width of [44, 60, 96, 300]) {
       const lines = layLadder(OrderBook.from(ROW), { depth: 3, width, paint: plain })
@@ -45,6 +56,11 @@ describe('a ladder', () => {
     expect(layLadder(book, { depth: 3, width: 60, paint: plain })).toHaveLength(2)
   })
 })
+
+// Where the decimal point of a number is, or would be.
+function pointOf({ index, 0: text }: RegExpExecArray): number {
+  return index + `${text}.`.indexOf('.')
+}
 
 describe('a watched market', () => {
   const message = (value: object): LiveMessage => value as LiveMessage
@@ -80,6 +96,37 @@ describe('a watched market', () => {
     )
     state.apply(message({ type: 'hole', after_sequence: 7, sequence: 9 }), 0)
     expect(state.draw({ columns: 99, rows: 24 }, 10, plain, 0).at(-1)).toContain('1 holes')
+  })
+
+  it('cuts no word of its status on 80 columns', () => {
+    const id = `venuec:0x${'5f'.repeat(32)}`
+    const state = new WatchState(id)
+    state.introduce('Up or down?', 'open', '2026-08-11T15:15:00.000000Z')
+    state.apply(message({ type: 'welcome' }), 0)
+    const size = ['12345678901.25', '7654321.5', '1']
+    const { bids, asks } = ROW
+    const wide = { ...ROW, bids: { ...bids, size }, asks: { ...asks, size: ['10987654321.75'] } }
+    state.apply(message({ ...row, row: wide }), 0)
+    for (let at = 0; at < 120; at++) {
+      const gap = { reason: 'sequence_break', end_time: null, start_time: at }
+      state.apply(message({ type: 'gap', gap }), 0)
+      state.apply(message({ type: 'hole', after_sequence: 1_000_000, sequence: 9 }), 0)
+    }
+    const text = state.draw({ columns: 80, rows: 24 }, 10, plain, 0)
+    expect(Math.max(...text.map((line) => line.length))).toBeLessThanOrEqual(80)
+    expect(text.join('\n')).not.toContain('…')
+    expect(text[1]).toBe('open   closes 2026-08-11 15:15:00 UTC')
+    expect(text.at(-1)).toMatch(/^● live {3}rows after 1000000 are missing .* q quits {3}120 gaps/)
+  })
+
+  it('says that a market has closed, which is not a gap', () => {
+    const state = new WatchState('venueb:M')
+    state.apply(row, 0)
+    const gap = { reason: 'market_closed', end_time: null, start_time: 0 }
+    state.apply(message({ type: 'gap', gap }), 0)
+    const foot = state.draw({ columns: 80, rows: 24 }, 10, plain, 0).at(-1)
+    expect(foot).toContain('the market has closed')
+    expect(foot).not.toMatch(/\d gaps?/)
   })
 
   it('says that a book is stale', () => {

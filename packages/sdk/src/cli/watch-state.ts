@@ -1,6 +1,7 @@
-import { decimalText, isLastStatus, type MarketStatus } from '../domain/index.ts'
+import { decimalText, isLastStatus, isMarketState, type MarketStatus } from '../domain/index.ts'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
-import { cut, printSpan, toPlain, type CommandIo } from '../command-line/index.ts'
+import { cut, fitParts, printSpan, toPlain, type CommandIo } from '../command-line/index.ts'
+import { gapWords } from './gap-words.ts'
 import { bookLine, groupDigits, layLadder } from './ladder-view.ts'
 import { shortTime } from './command.ts'
 
@@ -74,8 +75,8 @@ export class WatchState {
         return false
       case 'gap': {
         const { end_time: end, reason } = message.gap
-        if (end === null) this.gaps++
-        this.warning = end === null ? `not observed: ${reason}` : ''
+        if (end === null && !isMarketState(reason)) this.gaps++
+        this.warning = end === null ? gapWords(message.gap) : ''
         return false
       }
       case 'resync':
@@ -112,10 +113,11 @@ export class WatchState {
     now: number,
   ): string[] {
     const closes = this.closes === '' ? '' : `closes ${this.closes} UTC`
-    const facts = [this.title === '' ? '' : this.name, this.status, closes]
+    // The id of a market may be as wide as the terminal, so it comes last.
+    const facts = [this.status, closes, this.title === '' ? '' : this.name]
     const head = [
       paint('bold', cut(this.title === '' ? this.name : this.title, columns)),
-      paint('dim', cut(facts.filter((fact) => fact !== '').join('   '), columns)),
+      paint('dim', fitParts(facts, columns)),
     ]
     const foot = ['', this.footer(columns, paint, now)]
     const trades =
@@ -131,7 +133,7 @@ export class WatchState {
       const state = book.isStale ? paint('yellow', 'stale: waiting for a whole book') : at
       const named = outcome === undefined ? '' : `${toPlain(outcome)}   `
       const style = { depth: Math.min(depth, share), width: columns, paint }
-      body.push('', `${named}sequence ${book.sequence}   ${state}`, cut(bookLine(book), columns))
+      body.push('', `${named}sequence ${book.sequence}   ${state}`, bookLine(book, columns))
       body.push(...layLadder(book, style))
     }
     if (body.length === 0) body.push('', paint('dim', 'waiting for the first book'))
@@ -149,14 +151,16 @@ export class WatchState {
   private footer(columns: number, paint: CommandIo['paint'], now: number): string {
     while (this.recent.length > 0 && this.recent[0]! < now - RATE_MS) this.recent.shift()
     const rate = (this.recent.length / RATE_MS) * 1000
+    // In the order of what a narrow terminal leaves out last.
     const parts = [
+      this.link,
+      this.warning,
       `${rate.toFixed(1)} rows/s`,
-      ...(this.gaps > 0 ? [`${this.gaps} gaps`] : []),
-      ...(this.holes > 0 ? [`${this.holes} holes`] : []),
       'q quits',
+      this.gaps > 0 ? `${this.gaps} ${this.gaps === 1 ? 'gap' : 'gaps'}` : '',
+      this.holes > 0 ? `${this.holes} holes` : '',
     ]
-    const warning = this.warning === '' ? '' : `   ${this.warning}`
-    const text = cut(`${this.link}   ${parts.join('   ')}${warning}`, columns - 2)
-    return `${paint(this.link === 'live' && warning === '' ? 'green' : 'yellow', '●')} ${text}`
+    const isFine = this.link === 'live' && this.warning === ''
+    return `${paint(isFine ? 'green' : 'yellow', '●')} ${fitParts(parts, columns - 2)}`
   }
 }

@@ -24,7 +24,9 @@ export { packageVersion } from './package-version.ts'
 export { ProgressBar, progressBar } from './progress-bar.ts'
 export { invoke, runProgram } from './run-program.ts'
 export {
+  alignNumbers,
   cut,
+  fitParts,
   layTable,
   printBytes,
   printCount,

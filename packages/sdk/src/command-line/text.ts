@@ -1,5 +1,11 @@
-/** One column of a table: its head, and whether its cells are right-aligned. */
-export type Column = { readonly head: string; readonly right?: boolean; readonly shrinks?: boolean }
+/** One column of a table: its head, and how its cells are aligned. */
+export type Column = {
+  readonly head: string
+  readonly right?: boolean
+  /** Numbers are aligned by their decimal point. */
+  readonly isNumber?: boolean
+  readonly shrinks?: boolean
+}
 
 /**
  * Lays rows out in columns. Where the lines would be longer than `width`, the column with `shrinks`
@@ -10,7 +16,11 @@ export function layTable(
   rows: readonly (readonly string[])[],
   width = Infinity,
 ): string[] {
-  const plain = rows.map((row) => row.map(toPlain))
+  const cells = columns.map(({ isNumber }, index) => {
+    const own = rows.map((row) => toPlain(row[index]!))
+    return isNumber === true ? alignNumbers(own) : own
+  })
+  const plain = rows.map((_, row) => cells.map((own) => own[row]!))
   const widths = columns.map(({ head }, index) =>
     Math.max(head.length, ...plain.map((row) => row[index]!.length)),
   )
@@ -23,13 +33,31 @@ export function layTable(
     cells
       .map((cell, index) => {
         const text = cut(cell, widths[index]!)
-        return columns[index]!.right === true
+        const { right, isNumber } = columns[index]!
+        return right === true || isNumber === true
           ? text.padStart(widths[index]!)
           : text.padEnd(widths[index]!)
       })
       .join('  ')
       .trimEnd()
   return [line(columns.map(({ head }) => head)), ...plain.map(line)]
+}
+
+/** Pads numbers on the right so that their decimal points are below each other once they are right-aligned. */
+export function alignNumbers(texts: readonly string[]): string[] {
+  const restOf = (text: string): number => text.length - `${text}.`.indexOf('.')
+  const rest = Math.max(0, ...texts.filter((text) => /\d/.test(text)).map(restOf))
+  return texts.map((text) => (/\d/.test(text) ? text + ' '.repeat(rest - restOf(text)) : text))
+}
+
+/** As many parts as fit into a width, the first ones first, in one line. */
+export function fitParts(parts: readonly string[], width: number): string {
+  let line = ''
+  for (const part of parts.map(toPlain).filter((one) => one !== '')) {
+    const longer = line === '' ? part : `${line}   ${part}`
+    if (longer.length <= width) line = longer
+  }
+  return line === '' ? cut(parts[0] ?? '', width) : line
 }
 
 // Controls, and marks that turn the direction of text around.

@@ -25,6 +25,14 @@ export const GAP_REASONS = {
 /** The name of one reason. */
 export type GapReason = keyof typeof GAP_REASONS
 
+/**
+ * True for spans in which the market was not open. They are states of the market, not losses: there was no book
+ * to observe, so lists and counts of gaps leave them out.
+ */
+export function isMarketState(reason: GapReason): boolean {
+  return reason === 'market_not_open' || reason === 'market_closed'
+}
+
 /** What a gap is about: one instrument, all instruments of a market, or a whole venue. */
 export type GapScope = 'instrument' | 'market' | 'venue'
 

@@ -32,6 +32,19 @@ export function isLastStatus(status: string): boolean {
   return MARKET_STATUSES.some((one) => one === status && NEXT[one].length === 0)
 }
 
+/** True once a market does not trade any more, unless its venue reopens it; its last book offers nothing. */
+export function hasTradingEnded(status: string | null | undefined): boolean {
+  return ENDED.has(status ?? '')
+}
+
+const ENDED: ReadonlySet<string> = new Set([
+  'closed',
+  'determined',
+  'disputed',
+  'resolved',
+  'voided',
+] satisfies MarketStatus[])
+
 /** True where a market may move from one status to the other; staying is always legal. */
 export function isLegalTransition(from: MarketStatus, to: MarketStatus): boolean {
   return from === to || NEXT[from].includes(to)

@@ -1,5 +1,6 @@
 import { OrderBook, type FullBookRowJson } from '../../client/index.ts'
-import { printLines, timeOption, toPlain } from '../../command-line/index.ts'
+import { printLines, timeOption, toPlain, UsageError } from '../../command-line/index.ts'
+import { VENUES } from '../../domain/index.ts'
 import { MARKET_ROUTES } from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, shortTime } from '../command.ts'
 import { CliError } from '../errors.ts'
@@ -27,8 +28,14 @@ export const BOOK = defineCommand({
   ],
   async run(context) {
     const { args, options, io, isJson, signal } = context
-    const market = context.client().market(parseMarket(args[0]))
+    const name = parseMarket(args[0])
     const { depth = 10, outcome, at } = options
+    if (outcome !== undefined && VENUES[name.venue].booksPer === 'market') {
+      const hint =
+        'Leave out --outcome: a bid for the second outcome at p is an ask for the first at 1 − p.'
+      throw new UsageError(`markets of ${name.venue} have one book for both outcomes`, hint)
+    }
+    const market = context.client().market(name)
     const params = { number_format: 'string', ...present({ outcome }) } as const
     // JSON gets the requested levels; the picture also counts those that it does not show.
     const cut = isJson ? { ...params, depth } : params

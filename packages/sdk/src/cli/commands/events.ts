@@ -4,6 +4,8 @@ import { isVenueId } from '../../domain/index.ts'
 import { ROUTES } from '../../wire/index.ts'
 import {
   defineCommand,
+  noteMore,
+  pageOf,
   printJson,
   printNotices,
   printTable,
@@ -48,11 +50,13 @@ export const EVENTS = defineCommand({
     const { venue, category, tag, series, status, sort } = rest
     const q = args.length === 0 ? undefined : args.join(' ')
     const filters = { q, venue, category, tag, series, status, sort, start_time, end_time }
-    const params = { ...present(filters), order, limit: Math.min(most, 1000) }
+    const params = { ...present(filters), order, limit: pageOf(context, most) }
     const walk = context.client().events(params, { signal: context.signal })
-    const { rows, count } = await readWalk(context, walk, most)
+    const { rows, count, more } = await readWalk(context, walk, most)
     if (count === 0) throw new CliError('empty', 'no event matches', 'Leave out a filter.')
-    if (!context.isJson) await printTable(context.io, LIST_COLUMNS, rows.map(listCells))
+    if (context.isJson) return
+    await printTable(context.io, LIST_COLUMNS, rows.map(listCells))
+    noteMore(context, more, most)
   },
 })
 
@@ -148,9 +152,9 @@ function listCells(row: EventJson): string[] {
 const MARKET_COLUMNS = [
   { head: 'OUTCOME', shrinks: true },
   { head: 'STATUS' },
-  { head: 'BID', right: true },
-  { head: 'ASK', right: true },
-  { head: 'LAST', right: true },
+  { head: 'BID', isNumber: true },
+  { head: 'ASK', isNumber: true },
+  { head: 'LAST', isNumber: true },
   { head: 'WINNER' },
   { head: 'MARKET' },
 ] as const

@@ -1,7 +1,16 @@
 import type { ListedMarketJson } from '../../client/index.ts'
 import { flagOption, wholeOption } from '../../command-line/index.ts'
-import { ROUTES } from '../../wire/index.ts'
-import { defineCommand, printTable, readWalk, shortTime, shown } from '../command.ts'
+import { hasTradingEnded } from '../../domain/index.ts'
+import { particularOf, ROUTES } from '../../wire/index.ts'
+import {
+  defineCommand,
+  noteMore,
+  pageOf,
+  printTable,
+  readWalk,
+  shortTime,
+  shown,
+} from '../command.ts'
 import { CliError } from '../errors.ts'
 import { LABEL_OPTIONS, present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
@@ -49,31 +58,35 @@ export const MARKETS = defineCommand({
       order,
       number_format: 'string',
     } as const
-    const walk = context.client().markets({ ...params, limit: Math.min(most, 1000) }, { signal })
-    const { rows, count } = await readWalk(context, walk, most)
+    const walk = context.client().markets({ ...params, limit: pageOf(context, most) }, { signal })
+    const { rows, count, more } = await readWalk(context, walk, most)
     if (count === 0) throw new CliError('empty', 'no market matches', 'Leave out a filter.')
-    if (!isJson) await printTable(io, COLUMNS, rows.map(cellsOf))
+    if (isJson) return
+    await printTable(io, COLUMNS, rows.map(cellsOf))
+    noteMore(context, more, most)
   },
 })
 
 const COLUMNS = [
   { head: 'MARKET' },
   { head: 'STATUS' },
-  { head: 'BID', right: true },
-  { head: 'ASK', right: true },
-  { head: 'LAST', right: true },
+  { head: 'BID', isNumber: true },
+  { head: 'ASK', isNumber: true },
+  { head: 'LAST', isNumber: true },
   { head: 'CLOSES (UTC)' },
   { head: 'TITLE', shrinks: true },
 ] as const
 
 function cellsOf(row: ListedMarketJson): string[] {
+  const isOver = hasTradingEnded(row.status)
+  const winner = row.winning_outcome === null ? '' : ` ${row.winning_outcome}`
   return [
     `${row.venue}:${row.market_id}`,
-    shown(row.status),
-    shown(row.best_bid),
-    shown(row.best_ask),
+    `${shown(row.status)}${winner}`,
+    shown(isOver ? null : row.best_bid),
+    shown(isOver ? null : row.best_ask),
     shown(row.last_price),
     shortTime(row.close_time),
-    shown(row.title),
+    [shown(row.title), particularOf(row) ?? ''].filter((text) => text !== '').join(' · '),
   ]
 }

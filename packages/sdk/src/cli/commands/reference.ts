@@ -7,6 +7,8 @@ import {
 } from '../../wire/index.ts'
 import {
   defineCommand,
+  noteMore,
+  pageOf,
   printJson,
   printNotices,
   printTable,
@@ -89,7 +91,7 @@ async function printAsOf(
 
 const AS_OF_COLUMNS = [
   { head: 'FEED' },
-  { head: 'PRICE', right: true },
+  { head: 'PRICE', isNumber: true },
   { head: 'UNIT' },
   { head: 'AGE', right: true },
   { head: 'MISSING' },
@@ -118,20 +120,21 @@ async function printPrices(
     .client()
     .referencePrices(
       asset,
-      { ...params, number_format: 'string', limit: Math.min(most, 1000) },
+      { ...params, number_format: 'string', limit: pageOf(context, most) },
       { signal },
     )
-  const { rows, count } = await readWalk(context, walk, most)
+  const { rows, count, more } = await readWalk(context, walk, most)
   if (isJson) return
   if (count === 0) await printLines(io, ['no prices in the range'])
   else await printTable(io, PRICE_COLUMNS, rows.map(priceCells))
+  noteMore(context, more, most)
 }
 
 const PRICE_COLUMNS = [
   { head: 'RECEIVED' },
   { head: 'SOURCE' },
   { head: 'FEED' },
-  { head: 'PRICE', right: true },
+  { head: 'PRICE', isNumber: true },
   { head: 'FLAGS' },
 ] as const
 

@@ -1,6 +1,7 @@
 import type { LiveMessage, MarketSubscription } from '../../client/index.ts'
 import { printLines, toPlainLines, wholeOption, type CommandIo } from '../../command-line/index.ts'
 import { defineCommand, printJson, type CliContext } from '../command.ts'
+import { gapWords } from '../gap-words.ts'
 import { parseMarket } from '../options.ts'
 import { WatchState } from '../watch-state.ts'
 
@@ -102,13 +103,9 @@ function tell(io: CliContext['io'], message: LiveMessage): void {
         `left out: rows of ${message.key} after ${message.after_sequence} (${message.reason})`,
       )
       break
-    case 'gap': {
-      const { reason, end_time: end } = message.gap
-      io.note(
-        end === null ? `not observed from now on: ${reason}` : `observed again after: ${reason}`,
-      )
+    case 'gap':
+      io.note(gapWords(message.gap))
       break
-    }
     default:
       break
   }
