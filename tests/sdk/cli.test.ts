@@ -239,6 +239,47 @@ describe('commands that read', () => {
     }
   })
 
+  it('take the end of a market for a state, not for a gap', async () => {
+    const { store } = api
+    const { record, key: book } = api.busiest.venuea
+    const name = `venuea:${record.marketId}`
+    const countOf = async (): Promise<number> =>
+      Number(/; (\d+) gaps?$/m.exec((await run(['coverage', name])).out)![1])
+    const before = await countOf()
+    const received = (await store.instrument({ venue: 'venuea', key: book }))!.lastReceived
+    const position = (await store.appliedPosition('venuea')) + 1
+    await store.append({
+      venue: 'venuea',
+      position,
+      origin: 'emulator',
+      recorder: 'r1',
+      normalizer: 1,
+      gaps: [
+        {
+          venue: 'venuea',
+          scope: 'instrument',
+          key: book,
+          reason: 'market_closed',
+          start: received as Micros,
+          afterSequence: api.busiest.venuea.rows,
+          journal: position,
+        },
+      ],
+    })
+    expect(await countOf()).toBe(before)
+    expect((await run(['gaps', name])).out).not.toContain('market_closed')
+    const asked = await run(['gaps', name, '--reason', 'market_closed'])
+    expect(asked.out).toContain('market_closed')
+    const all = lines((await run(['gaps', name, '--json'])).out)
+    expect(all.map(({ reason }) => reason)).toContain('market_closed')
+    const [listed] = lines((await run(['markets', record.marketId, '--json'])).out)
+    expect(listed).toMatchObject({ status: 'resolved', coverage: { gaps: before } })
+    // The last book offers nothing any more: the table shows the winner in place of its prices.
+    const table = (await run(['markets', record.marketId, '--venue', 'venuea'])).out
+    const [, row = ''] = table.trim().split('\n')
+    expect(row).toMatch(new RegExp(`^${name} +resolved( \\w+)? +– +– `))
+  })
+
   it('end quietly when their reader has enough', async () => {
     const shell = `"${process.execPath}" "${PROGRAM}" gaps --json -q | head -n 1; echo $?`
     const child = spawn('bash', ['-o', 'pipefail', '-c', shell], {

@@ -14,6 +14,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Micros } from '@priorbook/sdk/domain'
 import { createLines, START_MS } from '../derive/lines.testing.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { callServer, type Called as Result } from './call.testing.ts'
@@ -205,6 +206,33 @@ describe('a data folder', () => {
       expect.arrayContaining(['tape.db.damaged']),
     )
     expect(beside.filter((name) => name.includes('fresh'))).toEqual([])
+  })
+
+  it('has open gaps for the doctor where something is lost, not where a market is not open', async () => {
+    const folder = join(scratch, 'states')
+    await call('import', 'venueb', '--data', folder, SAMPLE)
+    const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+    const reasons = ['market_closed', 'market_not_open', 'disconnected'] as const
+    const position = (await store.appliedPosition('venueb')) + 1
+    await store.append({
+      venue: 'venueb',
+      origin: 'import',
+      recorder: 'r1',
+      normalizer: 1,
+      position,
+      gaps: reasons.map((reason) => ({
+        venue: 'venueb',
+        scope: 'instrument',
+        key: reason,
+        reason,
+        start: 1_790_000_000_000_000 as Micros,
+        afterSequence: 0,
+        journal: position,
+      })),
+    })
+    await store.close()
+    const { out } = await call('doctor', '--data', folder)
+    expect(out).toMatch(/^look {2}1 gap is open$/m)
   })
 
   it('is diagnosed by the doctor, healthy or damaged', async () => {

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { printBytes as size, printCount as count } from '@priorbook/sdk/command-line'
-import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
+import { isMarketState, PriorbookError, VENUE_IDS, type GapReason } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { readJournalEnds, type JournalEnd } from '../derive/journal-end.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
@@ -106,11 +106,14 @@ async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Fi
           level: 'bad',
           text: `${problems.length} problems: run verify to see them, rebuild --adopt to mend them from the journal`,
         }
-    // Those of markets that ended stay open for ever and are not counted.
     const totals = await Promise.all(VENUE_IDS.map((venue) => store.totals(venue)))
-    const counts = totals.flatMap(({ openGaps }) => Object.values(openGaps))
-    const open = counts.reduce((sum, one) => sum + one, 0)
-    if (open > 0) yield { level: 'look', text: `${open} gaps are open` }
+    const open = totals
+      .flatMap(({ openGaps }) => Object.entries(openGaps))
+      .filter(([reason]) => !isMarketState(reason as GapReason))
+      .reduce((sum, [, one]) => sum + one, 0)
+    if (open > 0) {
+      yield { level: 'look', text: open === 1 ? '1 gap is open' : `${count(open)} gaps are open` }
+    }
     const quarantined = await store.quarantine({ limit: 1 })
     if (quarantined.length > 0) {
       yield {

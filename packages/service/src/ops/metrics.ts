@@ -74,7 +74,11 @@ const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
     ({ counts }) => ROW_KINDS.map((kind) => [counts[kind], kind]),
     'kind',
   ],
-  ['gaps_opened_total', 'Gaps opened since the start.', ({ counts }) => counts.gaps],
+  [
+    'gaps_opened_total',
+    'Gaps opened since the start, without ends of markets.',
+    ({ counts }) => counts.gaps,
+  ],
   [
     'quarantined_total',
     'Messages or parts of them put into quarantine since the start.',

@@ -1,6 +1,7 @@
 import {
   isBackfillKey,
   isLastStatus,
+  isMarketState,
   POW10,
   PriorbookError,
   VENUES,
@@ -892,7 +893,8 @@ export class Applier {
     this.counts.trades += rows.trades.length
     this.counts.samples += rows.samples.length
     this.counts.revisions += rows.revisions.length
-    this.counts.gaps += rows.gaps.filter(({ end }) => end === undefined).length
+    const opened = rows.gaps.filter(({ end }) => end === undefined)
+    this.counts.gaps += opened.filter(({ reason }) => !isMarketState(reason)).length
     this.counts.quarantined += rows.quarantine.length
   }
 }

@@ -495,7 +495,7 @@ export type Quote = {
   readonly top?: BookTop | undefined
   /** The newest execution or sample, in the units of its column. */
   readonly last?: { readonly value: number; readonly received: number } | undefined
-  /** Gaps since then, without those of ended markets. */
+  /** Gaps since then, without spans in which the market was not open. */
   readonly gaps: number
 }
 

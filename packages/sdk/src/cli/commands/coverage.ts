@@ -1,5 +1,12 @@
 import type { CoverageJson } from '../../client/index.ts'
-import { layTable, printLines, printSpan, type CommandIo } from '../../command-line/index.ts'
+import {
+  layTable,
+  printCount,
+  printLines,
+  printSpan,
+  type CommandIo,
+} from '../../command-line/index.ts'
+import { isMarketState } from '../../domain/index.ts'
 import type {
   DatasetCoverageJson,
   DayCoverageJson,
@@ -43,10 +50,11 @@ async function print(io: CommandIo, rows: readonly CoverageJson[]): Promise<void
   const instruments = rows.filter((row): row is InstrumentCoverageJson => row.kind === 'instrument')
   for (const row of instruments) {
     const { observations, gaps, mean_spacing_ms: spacing, outcome } = row
+    const lost = gaps.filter(({ reason }) => !isMarketState(reason)).length
     const pace = spacing === null ? '' : `, one every ${printSpan(Number(spacing))}`
     await printLines(io, [
       `${row.venue}:${row.market_id}${outcome === null ? '' : ` ${outcome}`}`,
-      `${observations} observations${pace}; ${gaps.length} gaps`,
+      `${printCount(observations)} observations${pace}; ${lost} ${lost === 1 ? 'gap' : 'gaps'}`,
       `from ${shortTime(row.first_time)} to ${shortTime(row.last_time)} UTC`,
       ...layCalendar(row.days, io.paint),
       '',

@@ -1,6 +1,7 @@
 import { printLines, printSpan, wholeOption } from '../../command-line/index.ts'
+import { isMarketState } from '../../domain/index.ts'
 import { ROUTES, type GapJson } from '../../wire/index.ts'
-import { defineCommand, printTable, readWalk, shortTime } from '../command.ts'
+import { defineCommand, noteMore, pageOf, printTable, readWalk, shortTime } from '../command.ts'
 import { parseMarket, present, RANGE_OPTIONS, routeOption, VENUE_OPTION } from '../options.ts'
 
 /** `gaps`: what was not observed. */
@@ -9,6 +10,9 @@ export const GAPS = defineCommand({
   args: '[MARKET]',
   mostArgs: 1,
   about: 'List what was not observed, and why.',
+  more:
+    'Spans in which a market was not open are not losses: the table leaves them out unless --reason names them; ' +
+    '--json has every span.',
   options: {
     ...VENUE_OPTION,
     reason: routeOption(ROUTES.gaps.query.reason, 'Only this reason.', { value: 'REASON' }),
@@ -26,13 +30,16 @@ export const GAPS = defineCommand({
     const { reason, start: start_time, end: end_time, limit: most = 100 } = options
     const venue = market?.venue ?? options.venue
     const params = present({ venue, market: market?.market_id, reason, start_time, end_time })
-    const limit = Math.min(most, 1000)
+    const limit = pageOf(context, most)
     const walk = context.client().gaps({ ...params, limit }, { signal })
-    const { rows, count } = await readWalk(context, walk, most)
+    const isListed = (gap: GapJson): boolean =>
+      isJson || reason !== undefined || !isMarketState(gap.reason)
+    const { rows, count, more } = await readWalk(context, walk, most, isListed)
     if (isJson) return
     // Nothing missing is good news, not a failure.
     if (count === 0) await printLines(io, ['no gaps'])
     else await printTable(io, COLUMNS, rows.map(cellsOf))
+    noteMore(context, more, most)
   },
 })
 

@@ -1,5 +1,6 @@
 import {
   DAY_MICROS,
+  isMarketState,
   startOfDay,
   printMicros,
   printScaled,
@@ -27,11 +28,6 @@ import {
 } from '../../store/store.ts'
 import { firstRowTime } from '../pages/first-row.ts'
 import type { ApiContext } from '../route.ts'
-
-/** True for gaps in which the market did not trade, so that nothing was missed. */
-function isExpectedGap(reason: GapReason): boolean {
-  return reason === 'market_not_open' || reason === 'market_closed'
-}
 
 /** When a market traded, as far as known. */
 export type Life = { readonly open: number | undefined; readonly close: number }
@@ -67,7 +63,7 @@ function conditionOf(day: DayCoverage, gaps: readonly Gap[], life: Life): DayCov
   const from = Math.max(day.day, life.open ?? 0)
   const to = Math.min(day.day + DAY_MICROS, life.close)
   const isHole = (gap: Gap): boolean =>
-    !isExpectedGap(gap.reason) && gap.start < to && (gap.end ?? Infinity) > from
+    !isMarketState(gap.reason) && gap.start < to && (gap.end ?? Infinity) > from
   return gaps.some(isHole) ? 'degraded' : 'available'
 }
 

@@ -1,6 +1,7 @@
 import {
   DAY_MICROS,
   isBackfillKey,
+  isMarketState,
   parseReferenceKey,
   type Gap,
   type GapReason,
@@ -14,8 +15,6 @@ import { checkRow, holds, insertRow } from './row-sum.ts'
 import { addGapDays, facetsOf } from './tally.ts'
 
 const BOOK = CHUNK_KINDS.indexOf('book')
-// The market did not trade, so nothing was missed.
-const EXPECTED: ReadonlySet<GapReason> = new Set(['market_not_open', 'market_closed'])
 // What interrupts many books at once.
 const OUTAGES: ReadonlySet<GapReason> = new Set([
   'venue_silent',
@@ -50,7 +49,7 @@ export function tallyGap(
   // The sums are of books; no book is missing while a feed of reference prices or past trades are.
   if (parseReferenceKey(gap.key) !== undefined || isBackfillKey(gap.key)) return
   const market = marketOf(database, gap)
-  if (!EXPECTED.has(gap.reason)) {
+  if (!isMarketState(gap.reason)) {
     const { asset } = market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market)
     const { venue, reason } = gap
     for (const [one, sign] of [
@@ -70,7 +69,7 @@ export function tallyGap(
 /** Moves the closed gaps of an instrument to the sums of another asset. */
 export function moveGaps(database: Database, gaps: readonly Gap[], from: string, to: string): void {
   for (const { venue, reason, start, end } of gaps) {
-    if (end === undefined || EXPECTED.has(reason)) continue
+    if (end === undefined || isMarketState(reason)) continue
     addGapDays(database, { venue, reason, start, end }, from, -1)
     addGapDays(database, { venue, reason, start, end }, to, 1)
   }

@@ -2,6 +2,7 @@ import {
   DAY_MICROS,
   compareGaps,
   GAP_REASONS,
+  isMarketState,
   PriorbookError,
   VENUE_IDS,
   type Gap,
@@ -182,19 +183,18 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   return limit === undefined || limit < 0 ? found : found.slice(0, limit)
 }
 
-const HOLES = `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name
-  WHERE venue = ? AND key = ? AND reason <> 'market_closed' AND (finish IS NULL OR finish > ?)`
+const TOUCHING = `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name
+  WHERE venue = ? AND key = ? AND (finish IS NULL OR finish > ?)`
 
-/** How many gaps of an instrument reach beyond a time, without the one that begins with the end of its market. */
+/** How many gaps of an instrument reach beyond a time, without spans in which its market was not open. */
 export function countHoles(
   database: Database,
   { venue, key }: InstrumentRef,
   since: number,
 ): number {
   refuseDamaged(database, { venue, key })
-  const rows = database.all(HOLES, venue, key, since)
-  for (const row of rows) checkRow('gap', COLUMNS, row)
-  return rows.length
+  const gaps = database.all(TOUCHING, venue, key, since).map(toGap)
+  return gaps.filter(({ reason }) => !isMarketState(reason)).length
 }
 
 /** The gaps that one index gives in the order of the list, and what else is asked of them. */

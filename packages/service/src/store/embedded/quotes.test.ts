@@ -1,3 +1,4 @@
+import type { Gap, GapReason, Micros } from '@priorbook/sdk/domain'
 import { ABSENT, type Observation } from '@priorbook/sdk/tape'
 import { expect, it } from 'vitest'
 import type { BookTop, Store } from '../store.ts'
@@ -71,4 +72,30 @@ it('gives the best prices of the newest row, from the log and from chunks', asyn
   await expectTops(second)
   await store.seal()
   await expectTops(second)
+})
+
+it('counts what was lost, not the time in which a market was not open', async () => {
+  const store = createTapeFolder().open()
+  const observations = ['over', 'lost', 'early'].map((key) => row(key, 1, [[bid(40), 5]]))
+  const gap = (key: string, reason: GapReason, end?: number): Gap => ({
+    venue: 'venuec',
+    scope: 'instrument',
+    key,
+    reason,
+    start: (BEGIN + 2) as Micros,
+    afterSequence: 1,
+    journal: 1,
+    ...(end === undefined ? {} : { end: (BEGIN + end) as Micros, endJournal: 1 }),
+  })
+  const gaps = [
+    gap('over', 'market_closed'),
+    gap('lost', 'disconnected'),
+    gap('lost', 'quota', 4),
+    gap('early', 'market_not_open', 5),
+    gap('early', 'market_closed', 6),
+  ]
+  await store.append({ ...MADE, position: 1, observations, gaps })
+  const keys = ['over', 'lost', 'early']
+  const quotes = await store.quotes(keys.map((key) => ({ venue: 'venuec', key, since: 0 })))
+  expect(quotes.map((quote) => quote.gaps)).toEqual([0, 2, 0])
 })
