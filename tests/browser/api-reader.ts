@@ -14,6 +14,12 @@ export type ListedMarket = {
   }
 }
 
+/** A market that has ended. */
+export type EndedMarket = ListedMarket & {
+  readonly close_time: string
+  readonly winning_outcome: string
+}
+
 /** Asks the interface beside the page: what the page shows must be what it answers. */
 export class ApiReader {
   readonly url: string
@@ -46,6 +52,20 @@ export class ApiReader {
       const market = await this.busiest(venue).catch(() => undefined)
       if (market !== undefined && market.coverage.observations >= books) return market
       await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
+
+  /** Waits until a venue has a resolved market with so many books. */
+  async untilResolved(venue: string, books: number): Promise<EndedMarket> {
+    for (;;) {
+      const path = `/v3/markets?venue=${venue}&status=resolved&limit=500&order=desc`
+      const rows = (await this.get(path)) as EndedMarket[]
+      const found = rows.find(
+        ({ coverage, winning_outcome: winner }) =>
+          coverage.observations >= books && winner !== null,
+      )
+      if (found !== undefined) return found
+      await new Promise((resolve) => setTimeout(resolve, 500))
     }
   }
 

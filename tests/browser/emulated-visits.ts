@@ -18,13 +18,14 @@ export type EmulatedVisits = {
 export function emulatedVisits(
   rows: number,
   isExpected: (error: string) => boolean = () => false,
+  args: readonly string[] = [],
 ): EmulatedVisits {
   let service: ServiceProcess
   let browser: Browser
   let market: ListedMarket
 
   beforeAll(async () => {
-    service = await createService(['--upstream', 'emulator', '--workers', '1'])
+    service = await createService(['--upstream', 'emulator', '--workers', '1', ...args])
     await service.start()
     browser = await openBrowser()
     market = await new ApiReader(service.url).untilRecorded('venueb', rows)

@@ -49,11 +49,6 @@ export function gapSentence(reason: string): string {
   return (GAP_REASONS as Readonly<Record<string, string>>)[reason] ?? 'Nothing was recorded.'
 }
 
-/** True where the market did not trade, so that nothing was lost. */
-export function isExpected(reason: GapReason): boolean {
-  return reason === 'market_not_open' || reason === 'market_closed'
-}
-
 /** Adds a gap that opened, or replaces it when it has closed. */
 export function withGap(gaps: readonly GapJson[], gap: GapJson): readonly GapJson[] {
   const isSame = (other: GapJson): boolean =>

@@ -29,6 +29,12 @@ export class ReplayClock {
 
   /** A row has arrived. */
   noteRow(time: number, now: number): void {
+    // A row that is early moves the clock: the page never names an instant before the book that it shows.
+    if (!this.isLate && time > this.at(now)) {
+      this.time = time
+      this.now = now
+      return
+    }
     const isLate = this.isLate
       ? time - this.time < this.span(now - this.now) * NEARLY
       : this.at(now) - time > this.span(LATE_MS)

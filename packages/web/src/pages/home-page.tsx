@@ -1,4 +1,5 @@
 import type { ListedMarketJson } from '@priorbook/sdk/client'
+import { particularOf } from '@priorbook/sdk/wire'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
@@ -114,17 +115,19 @@ function Featured({ market }: { readonly market: ListedMarketJson }) {
   useEffect(() => () => (store.close(), session.close()), [store])
   const close = microsOrAbsent(market.close_time)
   const href = printPlace({ page: 'market', venue, marketId, time: session.time.value })
+  const particular = particularOf(market)
   const left = close === undefined ? -1 : close - session.present.value
   return (
     <PanelBox
       title="Busiest market"
       class="featured"
       calls={store.panel.calls}
-      tools={<LinkWord link={session.link.value} />}
+      tools={<LinkWord link={session.link.value} moment={session.moment.value} />}
     >
       <div class="featured-title">
         <VenueTag venue={venue} />
         <a href={href}>{market.title ?? marketId}</a>
+        {particular !== undefined && <span class="particular">{particular}</span>}
         <span class="quiet">{left > 0 ? `closes in ${printSpan(left)}` : ''}</span>
         <span class="legend">
           <i class="k-bid" /> bids <i class="k-ask" /> asks <i class="hatch-key" /> gap

@@ -1,5 +1,6 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
+import { particularOf } from '@priorbook/sdk/wire'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
@@ -119,12 +120,11 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
   const close = microsOrAbsent(record?.close_time)
   const left = close === undefined ? undefined : close - session.second.value
   const view = session.outcomes.value?.[store.outcome.value]
-  const own = view === undefined ? undefined : session.throttledBookOf(view.key)
-  const book = own !== undefined && view?.isComplement === true ? complementOf(own) : own
-  const quote = book === undefined ? undefined : quoteOf(book)
   const emulated = session.notices.value.find(({ code }) => /emulated|sample/.test(code))
   const units = record?.units
   const event = record?.event
+  const winner = record?.winning_outcome ?? null
+  const particular = record === undefined ? undefined : particularOf(record)
   return (
     <div class="market-head">
       <div class="market-title">
@@ -132,6 +132,7 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
         <div>
           <h1>{record?.title ?? marketId}</h1>
           <p class="quiet">
+            {particular !== undefined && <em class="particular">{particular} · </em>}
             {marketId.length > 40 ? `${marketId.slice(0, 18)}…${marketId.slice(-8)}` : marketId}
             {emulated !== undefined && <span class="emulated"> · {emulated.message}</span>}
           </p>
@@ -147,9 +148,8 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
       </div>
       <dl class="head-facts">
         <Fact name="Status" value={<StatusWord status={record?.status} />} />
-        <Fact name={`${view?.label ?? 'Yes'} bid`} value={printPrice(quote?.bid)} class="bid" />
-        <Fact name={`${view?.label ?? 'Yes'} ask`} value={printPrice(quote?.ask)} class="ask" />
-        <Fact name="Spread" value={printPrice(quote?.spread)} />
+        {winner !== null && <Fact name="Winner" value={winner} class="winner" />}
+        <QuoteFacts store={store} label={view?.label ?? 'Yes'} />
         <Fact
           name={`Volume${units === undefined ? '' : `, ${units.volume_unit}`}`}
           value={
@@ -159,18 +159,39 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
           }
         />
         <Fact
-          name={left !== undefined && left < 0 ? 'Closed' : 'Closes in'}
+          name={left !== undefined && left <= 0 ? 'Closed' : 'Closes in'}
           value={
             left === undefined
               ? '–'
-              : left < 0
+              : left <= 0
                 ? printSeconds(close!).slice(0, 16)
                 : printSpan(left)
           }
         />
       </dl>
-      <LinkWord link={session.link.value} />
+      <LinkWord link={session.link.value} moment={session.moment.value} />
     </div>
+  )
+}
+
+// Bound to texts: they change with the ladders, in the same frame, without rendering the head.
+function QuoteFacts({ store, label }: { readonly store: ChartStore; readonly label: string }) {
+  const quote = useComputed(() => {
+    const { session } = store
+    const view = session.outcomes.value?.[store.outcome.value]
+    const own = view === undefined ? undefined : session.bookOf(view.key)
+    if (own === undefined) return undefined
+    return quoteOf(view?.isComplement === true ? complementOf(own) : own)
+  })
+  const bid = useComputed(() => printPrice(quote.value?.bid))
+  const ask = useComputed(() => printPrice(quote.value?.ask))
+  const spread = useComputed(() => printPrice(quote.value?.spread))
+  return (
+    <>
+      <Fact name={`${label} bid`} value={bid} class="bid" />
+      <Fact name={`${label} ask`} value={ask} class="ask" />
+      <Fact name="Spread" value={spread} />
+    </>
   )
 }
 

@@ -25,6 +25,9 @@ const PAST_AFTER = 10 * MINUTE
 // How long after its close a market still counts as open, for late messages.
 const CLOSE_GRACE = 5 * SECOND
 
+/** Which time a page shows. */
+export type Moment = 'now' | 'ended' | 'past' | 'replay'
+
 /** The data of a market page, at the present or at any instant of the past. */
 export class MarketSession implements ReplayTarget {
   readonly ref: MarketRef
@@ -66,8 +69,9 @@ export class MarketSession implements ReplayTarget {
   /** The instant shown, past or present. */
   readonly clock = computed(() => this.time.value ?? this.present.value)
   readonly isLive = computed(() => this.time.value === undefined)
-  /** The same, but while it plays only a few times a second: for figures and lists. */
+  /** The same, but while it plays only as often as ladders or figures are refreshed, and together with them. */
   readonly throttledClock = computed(() => {
+    void this.refresh.ladders.value
     void this.refresh.figures.value
     return this.replayer.isPlaying.value ? untracked(() => this.clock.value) : this.clock.value
   })
@@ -110,6 +114,13 @@ export class MarketSession implements ReplayTarget {
       (record.status === 'open' || record.status === null || record.status === 'scheduled') &&
       (close === undefined || close > this.present.value - CLOSE_GRACE)
     )
+  })
+
+  /** Which time the page shows: what arrives now, the last of an ended market, an instant of the past, or a replay. */
+  readonly moment = computed<Moment>(() => {
+    if (this.replayer.isPlaying.value) return 'replay'
+    if (!this.isLive.value) return 'past'
+    return this.isLoaded.value && !this.isOpen.value ? 'ended' : 'now'
   })
 
   constructor(ref: MarketRef, time?: number) {
@@ -198,13 +209,6 @@ export class MarketSession implements ReplayTarget {
     this.newTrades = []
   }
 
-  /** The book, but while it runs only a few times a second: for figures. */
-  throttledBookOf(key: string): Book | undefined {
-    void this.refresh.figures.value
-    const isAtRest = !this.isLive.value && !this.replayer.isPlaying.value
-    return isAtRest ? this.bookOf(key) : untracked(() => this.bookOf(key))
-  }
-
   close(): void {
     this.stopping.abort()
     this.link.peek()?.stop()
@@ -222,6 +226,8 @@ export class MarketSession implements ReplayTarget {
     )
     if (!isLoaded) return
     this.trouble.value = undefined
+    // Before the charts are drawn: a link to an instant of an ended market must not reach up to now.
+    this.movePresent()
     this.isLoaded.value = true
     this.openLink()
     // Charts first: a plan may allow only one request per second.
@@ -388,16 +394,19 @@ export class MarketSession implements ReplayTarget {
   private startTicking(): void {
     const tick = (): void => {
       if (this.stopping.signal.aborted || !this.isLive.peek()) return
-      const extent = this.extent.peek()
-      const last = Math.max(this.newest, extent?.to ?? 0)
-      const wall = Date.now() * 1000
-      const close = microsOrAbsent(this.record.peek()?.close_time) ?? Infinity
-      const end = Math.min(wall, close)
-      // Old data, such as an import, has its present at its end.
-      this.present.value = last === 0 ? wall : wall - last > PAST_AFTER ? last : Math.max(last, end)
+      this.movePresent()
       setTimeout(tick, 250)
     }
     tick()
+  }
+
+  private movePresent(): void {
+    const last = Math.max(this.newest, this.extent.peek()?.to ?? 0)
+    const wall = Date.now() * 1000
+    const close = microsOrAbsent(this.record.peek()?.close_time) ?? Infinity
+    const end = Math.min(wall, close)
+    // Old data, such as an import, has its present at its end.
+    this.present.value = last === 0 ? wall : wall - last > PAST_AFTER ? last : Math.max(last, end)
   }
 }
 

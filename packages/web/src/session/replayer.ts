@@ -183,8 +183,12 @@ export class Replayer {
       for await (const changes of openReplayFeed({ key: key.peek(), params }, signal)) {
         if (signal.aborted) return
         const running = begin()
-        if (changes.time !== undefined) running.noteRow(changes.time, performance.now())
-        session.applyChanges(changes)
+        const now = performance.now()
+        if (changes.time !== undefined) running.noteRow(changes.time, now)
+        batch(() => {
+          session.time.value = running.at(now)
+          session.applyChanges(changes)
+        })
         // The next request waits until the page has drawn and had a frame for other work.
         await frames(2)
       }

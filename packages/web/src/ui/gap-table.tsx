@@ -1,13 +1,15 @@
-import { gapSentence, isExpected, type GapSpan } from '../model/gap.ts'
+import { isMarketState } from '@priorbook/sdk/domain'
+import { gapSentence, type GapSpan } from '../model/gap.ts'
 import { printSeconds, printSpan } from '../model/time.ts'
 
-/** Gaps with reason and bounds; a click shows the instant before one. */
+/** What was lost, with reason and bounds; a click shows the instant before a gap. */
 export function GapTable(props: {
   readonly gaps: readonly GapSpan[]
   readonly now: number
   readonly onPick?: (time: number) => void
 }) {
-  const { gaps, now, onPick } = props
+  const { now, onPick } = props
+  const gaps = props.gaps.filter(({ reason }) => !isMarketState(reason))
   if (gaps.length === 0) return <p class="quiet">No gaps in the recording.</p>
   return (
     <div class="table-scroll" tabIndex={0} role="group" aria-label="Gaps">
@@ -24,10 +26,7 @@ export function GapTable(props: {
         </thead>
         <tbody>
           {gaps.map((gap) => (
-            <tr
-              key={`${gap.start} ${gap.reason} ${gap.scope}`}
-              class={isExpected(gap.reason) ? 'expected' : ''}
-            >
+            <tr key={`${gap.start} ${gap.reason} ${gap.scope}`}>
               <td title={gapSentence(gap.reason)}>
                 <span class="hatch-key" aria-hidden="true" /> {gap.reason.replaceAll('_', ' ')}
                 {gap.scope !== 'instrument' && <span class="quiet"> · whole {gap.scope}</span>}
@@ -42,11 +41,7 @@ export function GapTable(props: {
                 )}
               </td>
               <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
-              <td class="num">
-                {gap.end === undefined && isExpected(gap.reason)
-                  ? '–'
-                  : printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}
-              </td>
+              <td class="num">{printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}</td>
             </tr>
           ))}
         </tbody>

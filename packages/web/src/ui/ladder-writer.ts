@@ -42,7 +42,7 @@ export function createLadderWriter(host: HTMLElement, most: number): LadderWrite
       moreBids(bidRest > 0 ? `${bidRest} more bids below` : '')
       const quote = quoteOf(book)
       mid(quote.mid ?? '–')
-      spread(quote.spread === undefined ? '–' : `± ${quote.spread}`)
+      spread(quote.spread === undefined ? '–' : `spread ${quote.spread}`)
       ladder.dataset['sequence'] = String(book.sequence)
       ladder.dataset['received'] = String(book.received)
     },

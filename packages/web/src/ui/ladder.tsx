@@ -1,4 +1,5 @@
-import { computed, effect, untracked } from '@preact/signals'
+import { computed, effect } from '@preact/signals'
+import { isMarketState, type GapReason } from '@priorbook/sdk/domain'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { complementOf } from '../model/book.ts'
 import { gapSentence } from '../model/gap.ts'
@@ -27,7 +28,7 @@ export function Ladders({ session }: { readonly session: MarketSession }) {
         every level
       </label>
       {outcomes.map((view, index) => (
-        <Ladder key={index} session={session} view={view} isWhole={isWhole} turn={index} />
+        <Ladder key={index} session={session} view={view} isWhole={isWhole} />
       ))}
     </div>
   )
@@ -37,8 +38,6 @@ type LadderProps = {
   readonly session: MarketSession
   readonly view: OutcomeView
   readonly isWhole: boolean
-  /** Which frame after a change draws it while books are changing. */
-  readonly turn: number
 }
 
 function Ladder(props: LadderProps) {
@@ -67,40 +66,30 @@ function Ladder(props: LadderProps) {
 
 // Written through the DOM, so that only changed texts are touched.
 function LadderBook(props: LadderProps) {
-  const { session, isWhole, turn } = props
+  const { session, isWhole } = props
   const { key, isComplement } = props.view
   const host = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const element = host.current!
     const writer = createLadderWriter(element, isWhole ? Infinity : SHOWN)
-    let frame = 0
-    let isWritten = false
-    const write = (): void => {
-      const own = session.bookOf(key)
-      if (own !== undefined) writer.write(isComplement ? complementOf(own) : own)
-    }
+    // Levels, foot and clock change in the same frame, and so does the other ladder: whatever is on the page at
+    // once is of one instant.
     const stops = [
       effect(() => {
-        cancelAnimationFrame(frame)
-        // One ladder per frame: drawing both at once would make every third frame long.
-        const isRunning = session.isLive.value || session.replayer.isPlaying.value
-        if (turn > 0 && isRunning && session.bookOf(key) !== undefined && isWritten) {
-          frame = requestAnimationFrame(() => untracked(write))
-        } else write()
-        isWritten = true
+        const own = session.bookOf(key)
+        if (own !== undefined) writer.write(isComplement ? complementOf(own) : own)
       }),
       effect(() => {
-        const own = session.throttledBookOf(key)
+        const own = session.bookOf(key)
         const clock = session.throttledClock.value
         if (own !== undefined) writer.writeFoot(own, clock)
       }),
-      () => cancelAnimationFrame(frame),
     ]
     return () => {
       for (const stop of stops) stop()
       writer.clear()
     }
-  }, [session, key, isComplement, isWhole, turn])
+  }, [session, key, isComplement, isWhole])
   const scroll = { maxHeight: `${LADDER_ROW * SHOWN}px` }
   const list = (side: 'ask' | 'bid') => {
     const levels = <ol class={`levels ${side}s`} aria-label={`${side}s`} />
@@ -143,6 +132,9 @@ function NoBook({
   const notice = session.bookNotices.value.find(
     ({ token_id }) => token_id === undefined || token_id === view.tokenId,
   )
+  if (gap !== undefined && isMarketState(gap.reason)) {
+    return <NotOpen session={session} reason={gap.reason} />
+  }
   if (gap !== undefined) {
     const until = gap.end === undefined ? 'It is still open.' : `It ends ${printClock(gap.end)}.`
     return (
@@ -165,14 +157,7 @@ function NoBook({
   }
   const hasEnded =
     session.isLive.value && !session.isOpen.value && session.extent.value !== undefined
-  if (hasEnded) {
-    return (
-      <div class="no-book" role="status">
-        <strong>The market has closed</strong>
-        <p>Step back (←) or move the time below to see its books.</p>
-      </div>
-    )
-  }
+  if (hasEnded) return <NotOpen session={session} reason="market_closed" />
   const isWaiting = session.replayer.isSeeking.value || session.isOpen.value
   return (
     <div class="no-book" role="status">
@@ -181,6 +166,23 @@ function NoBook({
         {isWaiting
           ? 'It appears here with the next observation.'
           : 'The market has no recorded book at this instant. Move the time below.'}
+      </p>
+    </div>
+  )
+}
+
+// A market that is not open has no book; nothing of it was lost.
+function NotOpen(props: { readonly session: MarketSession; readonly reason: GapReason }) {
+  const winner = props.session.known.value?.winning_outcome ?? null
+  const isEarly = props.reason === 'market_not_open'
+  return (
+    <div class="no-book" role="status">
+      <strong>{isEarly ? 'The market had not opened' : 'The market has closed'}</strong>
+      {winner !== null && <p class="winner">{winner} won.</p>}
+      <p>
+        {isEarly
+          ? 'Step forward (→) or move the time below to see its books.'
+          : 'Step back (←) or move the time below to see its books.'}
       </p>
     </div>
   )

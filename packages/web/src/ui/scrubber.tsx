@@ -1,4 +1,5 @@
 import { useSignalEffect } from '@preact/signals'
+import { isMarketState } from '@priorbook/sdk/domain'
 import { useEffect, useRef } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
 import { printExact } from '../model/time.ts'
@@ -31,7 +32,7 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
         </CopyButton>
         <button
           type="button"
-          class={`live-button${isLive ? ' on' : ''}`}
+          class={`live-button${session.moment.value === 'now' ? ' on' : ''}`}
           aria-pressed={isLive}
           title="Follow the present (l)"
           onClick={() => session.goLive()}
@@ -148,7 +149,7 @@ function Slider(props: { readonly store: ChartStore; readonly from: number; read
   const { store, from, to } = props
   const input = useRef<HTMLInputElement>(null)
   const span = Math.max(1, to - from)
-  useSignalEffect(() => {
+  const place = (): void => {
     const time = Math.min(to, Math.max(from, store.session.throttledClock.value))
     const element = input.current
     if (element === null) return
@@ -156,7 +157,10 @@ function Slider(props: { readonly store: ChartStore; readonly from: number; read
     if (element.value !== value) element.value = value
     if (store.session.replayer.isPlaying.value) return
     element.setAttribute('aria-valuetext', `${printExact(time).slice(0, 23)} UTC`)
-  })
+  }
+  useSignalEffect(place)
+  // An instant that stands still has another place when the ends of the slider move.
+  useEffect(place, [from, to])
   return (
     <input
       ref={input}
@@ -192,12 +196,13 @@ function GapStrip(props: {
     context.fillStyle = colour('have')
     context.fillRect(0, 0, element.width, element.height)
     const pattern = hatchPattern(context, ratio)
-    for (const { start, end } of gaps) {
+    for (const { start, end, reason } of gaps) {
       const left = Math.max(0, (start - from) / (to - from)) * element.width
       const right = Math.min(1, ((end ?? to) - from) / (to - from)) * element.width
       if (right <= left) continue
       context.fillStyle = colour('plot')
       context.fillRect(left, 0, Math.max(2 * ratio, right - left), element.height)
+      if (isMarketState(reason)) continue
       context.fillStyle = pattern
       context.fillRect(left, 0, Math.max(2 * ratio, right - left), element.height)
     }

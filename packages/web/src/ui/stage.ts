@@ -1,3 +1,4 @@
+import { isMarketState } from '@priorbook/sdk/domain'
 import { colour } from '../app/theme.ts'
 import type { GapSpan } from '../model/gap.ts'
 import type { Range } from '../session/chart-store.ts'
@@ -43,7 +44,7 @@ export function hatchPattern(context: CanvasRenderingContext2D, ratio: number): 
   return pattern
 }
 
-/** Draws gaps; each is at least a line, however short it was. */
+/** Draws gaps; each is at least a line, however short it was. Time in which the market was not open is plain. */
 export function drawGaps(
   context: CanvasRenderingContext2D,
   gaps: readonly GapSpan[],
@@ -56,13 +57,13 @@ export function drawGaps(
   },
 ): void {
   const { width, top, height, ratio } = place
-  context.fillStyle = hatchPattern(context, ratio)
-  for (const { start, end } of gaps) {
+  for (const { start, end, reason } of gaps) {
     const from = Math.max(start, range.from)
     const to = Math.min(end ?? range.to, range.to)
     if (to <= from) continue
     const left = toX(from, range, width)
     const right = Math.max(left + 1.5, toX(to, range, width))
+    context.fillStyle = isMarketState(reason) ? colour('gap-back') : hatchPattern(context, ratio)
     context.fillRect(left * ratio, top * ratio, (right - left) * ratio, height * ratio)
   }
 }

@@ -1,5 +1,6 @@
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { LiveLink } from '../session/live-link.ts'
+import type { Moment } from '../session/market-session.ts'
 
 /** The full name of a venue, for titles. */
 export function venueTitle(venue: VenueId): string {
@@ -49,16 +50,20 @@ const WORDS = {
   refused: ['▲', 'no live data'],
 } as const
 
-/** How the newest books arrive. */
-export function LinkWord({ link }: { readonly link: LiveLink | undefined }) {
+const MOMENTS = {
+  replay: ['▶', 'replay'],
+  past: ['◷', 'past'],
+  ended: ['□', 'ended'],
+} as const
+
+/** How the newest books arrive, or that others are shown. */
+export function LinkWord(props: { readonly link: LiveLink | undefined; readonly moment?: Moment }) {
+  const { link, moment = 'now' } = props
   if (link === undefined) return null
-  const [sign, word] = WORDS[link.state.value]
+  const state = moment === 'now' ? link.state.value : moment
+  const [sign, word] = { ...WORDS, ...MOMENTS }[state]
   return (
-    <span
-      class={`link-word l-${link.state.value}`}
-      role="status"
-      title={link.trouble.value?.text ?? ''}
-    >
+    <span class={`link-word l-${state}`} role="status" title={link.trouble.value?.text ?? ''}>
       <span aria-hidden="true">{sign}</span> {word}
     </span>
   )

@@ -1,0 +1,169 @@
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
+import { ApiReader, placeOf } from './api-reader.ts'
+import { emulatedVisits } from './emulated-visits.ts'
+
+// Rounds of fifteen minutes last 45 seconds here, so that some have ended.
+const { service, visit } = emulatedVisits(20, () => false, ['--speed', '20'])
+
+const reader = () => new ApiReader(service().url)
+const linkWord = (page: Page) => page.locator('.market-head .link-word')
+
+describe('a market that has ended', () => {
+  it.each(['venuea', 'venueb', 'venuec'])(
+    'is shown as ended on %s, with its winner',
+    async (venue) => {
+      const market = await reader().untilResolved(venue, 50)
+      await visit(placeOf(market), {}, async (page) => {
+        const facts = page.locator('.head-facts')
+        await facts.getByText('Winner').waitFor()
+        expect(await facts.innerText()).toMatch(new RegExp(`Winner\\s+${market.winning_outcome}`))
+        expect(await facts.innerText()).toMatch(/Closed\s+\d{4}-\d\d-\d\d/)
+        expect(await facts.locator('.bid').innerText()).toBe('–')
+        await page.locator('.market-head .l-ended').waitFor()
+        expect(await page.locator('.live-button.on').count()).toBe(0)
+        // It had no book any more: that is a state, not a gap.
+        const books = page.locator('.no-book')
+        expect(await books.count()).toBe(2)
+        for (const text of await books.allInnerTexts()) {
+          expect(text).toContain('The market has closed')
+          expect(text).toContain(`${market.winning_outcome} won.`)
+          expect(text).not.toContain('Gap')
+        }
+        const gaps = page.getByRole('region', { name: 'Gaps' })
+        expect(await gaps.innerText()).not.toContain('market closed')
+      })
+    },
+  )
+
+  it('has its own time on the axes of a link into its past', async () => {
+    const market = await reader().untilResolved('venueb', 50)
+    const { first_time: first, last_time: last } = market.coverage
+    const [from, to] = [
+      Date.parse(first),
+      Math.max(Date.parse(last), Date.parse(market.close_time)),
+    ]
+    // A market that was recorded for a moment is drawn on half a minute.
+    const end = Math.max(to, from + 30_000)
+    // Long after its end, as whoever follows a link.
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, to + 20_000 - Date.now())))
+    const at = Math.round(from + (to - from) / 2)
+    await visit(`${placeOf(market)}?t=${new Date(at).toISOString()}`, {}, async (page) => {
+      const canvas = page.locator('.heatmap canvas[data-ready="yes"]')
+      await canvas.waitFor()
+      await page.locator('.ladder[data-sequence]').first().waitFor()
+      const [shownFrom, shownTo] = await canvas.evaluate((element) => {
+        const { from: left = '', to: right = '' } = (element as HTMLElement).dataset
+        return [Number(left) / 1000, Number(right) / 1000]
+      })
+      expect(Math.abs(shownFrom - from)).toBeLessThan(1000)
+      expect(Math.abs(shownTo - end)).toBeLessThan(1000)
+      const line = page.locator('.heatmap .cursor-line')
+      const place = await line.evaluate((element) => {
+        const width = element.closest('.chart')!.clientWidth
+        return (
+          (element.getBoundingClientRect().left -
+            element.closest('.chart')!.getBoundingClientRect().left -
+            46) /
+          (width - 56)
+        )
+      })
+      expect(await line.evaluate((element) => getComputedStyle(element).visibility)).toBe('visible')
+      expect(place).toBeCloseTo((at - from) / (end - from), 1)
+      const slider = Number(await page.getByLabel('Time shown').inputValue())
+      expect(slider / 10_000).toBeCloseTo((at - from) / (to - from), 1)
+    })
+  })
+})
+
+describe('the word for the time that a page shows', () => {
+  it('is live at the present only', async () => {
+    const market = await reader().busiest('venueb')
+    await visit(placeOf(market), {}, async (page) => {
+      await page.locator('.heatmap canvas[data-ready="yes"]').waitFor()
+      await page.locator('.market-head .l-live').waitFor()
+      await slideTo(page, 1000)
+      await page.locator('.market-head .l-past').waitFor()
+      expect(await linkWord(page).innerText()).toContain('past')
+      expect(await page.locator('.l-live').count()).toBe(0)
+      await page.getByRole('button', { name: 'Play' }).click()
+      await page.locator('.market-head .l-replay').waitFor()
+      await page.getByRole('button', { name: 'Pause' }).click()
+      await page.locator('.market-head .l-past').waitFor()
+      await page.getByRole('button', { name: /Live|Latest/ }).click()
+      await page.locator('.market-head .l-live, .market-head .l-ended').waitFor()
+    })
+  })
+})
+
+async function slideTo(page: Page, value: number): Promise<void> {
+  await page.getByLabel('Time shown').evaluate((element, place) => {
+    const input = element as HTMLInputElement
+    input.value = String(place)
+    input.dispatchEvent(new Event('input', { bubbles: true }))
+  }, value)
+}
+
+type Mismatch = { readonly [name: string]: string }
+
+describe('a replay at ten times its pace', () => {
+  it('never shows two instants at once', async () => {
+    const market = await reader().untilResolved('venueb', 300)
+    await visit(placeOf(market), {}, async (page) => {
+      await page.locator('.heatmap canvas[data-ready="yes"]').waitFor()
+      await page.getByLabel('Speed').selectOption('10')
+      await slideTo(page, 300)
+      await page.locator('.ladder[data-sequence]').first().waitFor()
+      await page.getByRole('button', { name: 'Play' }).click()
+      const { frames, books, wrong } = await page.evaluate(watchFrames, 3000)
+      expect({ wrong: wrong.slice(0, 3), count: wrong.length }).toEqual({ wrong: [], count: 0 })
+      expect(frames).toBeGreaterThan(30)
+      expect(books).toBeGreaterThan(20)
+    })
+  })
+})
+
+// Runs in the page: looks at everything that names an instant or a price, frame by frame.
+function watchFrames(ms: number): Promise<{ frames: number; books: number; wrong: Mismatch[] }> {
+  return new Promise((resolve) => {
+    const text = (selector: string): string =>
+      document.querySelector<HTMLElement>(selector)?.textContent ?? ''
+    const wrong: Mismatch[] = []
+    const seen = new Set<string>()
+    let frames = 0
+    const started = performance.now()
+    const look = (): void => {
+      const [yes, no] = [...document.querySelectorAll<HTMLElement>('.ladder')]
+      const first = yes?.dataset['sequence']
+      const second = no?.dataset['sequence']
+      if (first === undefined || second === undefined) return
+      frames++
+      seen.add(first)
+      const bid = Number(yes!.querySelector('.bids .price')?.textContent ?? '0')
+      const ask = Number(no!.querySelector('.asks li:last-child .price')?.textContent ?? '1')
+      const head = Number(text('.head-facts .bid').replace('–', '0'))
+      const clock = Date.parse(text('time.clock').replace(' UTC', 'Z').replace(' ', 'T'))
+      const received = Math.floor(Number(yes!.dataset['received']) / 1000)
+      const foot = text('.ladder-foot')
+      const isOne =
+        first === second &&
+        Math.abs(bid + ask - 1) < 1e-9 &&
+        head === bid &&
+        clock >= received &&
+        foot.startsWith(`#${first} `)
+      if (!isOne) {
+        const shown = { first, second, bid, ask, head, clock, received, foot }
+        wrong.push(
+          Object.fromEntries(Object.entries(shown).map(([name, one]) => [name, String(one)])),
+        )
+      }
+    }
+    const turn = (now: number): void => {
+      // After the frame's own work, when it has been painted.
+      setTimeout(look)
+      if (now - started < ms) requestAnimationFrame(turn)
+      else resolve({ frames, books: seen.size, wrong })
+    }
+    requestAnimationFrame(turn)
+  })
+}
