@@ -21,7 +21,13 @@ import { PendingRequest, type MountedRoute } from './http/request.ts'
 import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
-import { EXPLORER_PLACES, sendWebFile, type WebFile, type WebFiles } from './web/web-files.ts'
+import {
+  EXPLORER_PLACES,
+  isPageLoad,
+  sendWebFile,
+  type WebFile,
+  type WebFiles,
+} from './web/web-files.ts'
 
 /** What an app serves, from where and to whom. */
 export type AppOptions = {
@@ -130,14 +136,18 @@ export function createApp(options: AppOptions, parts: AppParts): App {
     handle(request, response) {
       const id = parts.nextRequestId()
       const pending = new PendingRequest(request, response, id, common, onFinished)
-      const { place, params, query } = places.find(request.url ?? '/')
-      const { file, mounted, refusal, isOpen } = place
+      const found = places.find(request.url ?? '/')
+      const { place, params, query } = found
+      const { mounted, refusal, isOpen } = place
+      // Who opens an address in a browser gets a page; programs get a problem, after their key was checked.
+      const isLost = found === NOWHERE && isPageLoad(request)
+      const file = isLost ? options.web?.page : place.file
       if (file !== undefined) pending.routeId = 'explorer'
       else if (mounted !== undefined) pending.routeId = mounted.route.id
       queue.add(request, response, () => {
         if (file === undefined) {
           dispatcher.start({ pending, target: { mounted, params, query, refusal, isOpen } })
-        } else sendWebFile(pending, file)
+        } else sendWebFile(pending, file, isLost ? 404 : 200)
       })
     },
   }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import { dirname, extname, join, relative, sep } from 'node:path'
 import { Problem } from '@priorbook/sdk/wire'
@@ -100,8 +101,15 @@ const REVALIDATE = 'no-cache'
 
 const chooseEncoding = createEncodingChooser(['br', 'gzip', 'identity'])
 
+/** True where a person opens an address outside of the interface in a browser. */
+export function isPageLoad({ url = '/', method, headers }: IncomingMessage): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  const wantsPage = headers.accept?.split(',', 1)[0]?.trim() === 'text/html'
+  return isRead && wantsPage && headers.authorization === undefined && !url.startsWith('/v3')
+}
+
 /** Sends a file of the explorer in the encoding that the browser prefers. */
-export function sendWebFile(pending: PendingRequest, file: WebFile): void {
+export function sendWebFile(pending: PendingRequest, file: WebFile, status: 200 | 404): void {
   const { request, method } = pending
   if (hasBody(request)) {
     pending.problem(new Problem('body_too_large', 'the request has a body; no page takes one'))
@@ -120,12 +128,12 @@ export function sendWebFile(pending: PendingRequest, file: WebFile): void {
   const bytes = compressed ?? file.bytes
   const tag = `"${file.tag}${compressed === undefined ? '' : `-${wanted}`}"`
   const headers = ['ETag', tag, 'Cache-Control', file.isHashed ? FOR_EVER : REVALIDATE]
-  if (isKnown(request.headers['if-none-match'], tag)) {
+  if (status === 200 && isKnown(request.headers['if-none-match'], tag)) {
     pending.send(304, headers, undefined, 0)
     return
   }
   headers.push('Content-Type', file.contentType, 'Content-Length', String(bytes.length))
   headers.push('Content-Security-Policy', EXPLORER_POLICY)
   if (compressed !== undefined) headers.push('Content-Encoding', wanted)
-  pending.send(200, headers, bytes, 0)
+  pending.send(status, headers, bytes, 0)
 }

@@ -71,6 +71,29 @@ describe('the files of the explorer', () => {
     expect(readWebFiles(join(folder, 'nothing'))).toBeUndefined()
   })
 
+  it('are a page for a browser at an address without one, and a problem for programs', async () => {
+    const { ask } = await createTestServer({ web: readWebFiles(folder), routes: [] })
+    const accept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+    const lost = await ask('/nope', { headers: { accept } })
+    expect([lost.status, lost.headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    const again = { accept, 'if-none-match': lost.headers['etag']! }
+    expect((await ask('/nope', { headers: again })).status).toBe(404)
+    for (const [url, headers] of [
+      ['/nope', { accept: '*/*' }],
+      ['/nope', { accept: 'application/json' }],
+      ['/v3/nope', { accept }],
+      ['/nope', { accept, authorization: 'Bearer pb_live_x' }],
+    ] as const) {
+      const reply = await ask(url, { headers })
+      expect([url, reply.status, reply.headers['content-type']]).toEqual([
+        url,
+        401,
+        'application/problem+json',
+      ])
+    }
+    expect((await ask('/nope', { method: 'POST', headers: { accept } })).status).toBe(401)
+  })
+
   it('answer GET, HEAD and OPTIONS only', async () => {
     const ask = await serve()
     const head = await ask('/', { method: 'HEAD' })
