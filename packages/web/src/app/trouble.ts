@@ -18,7 +18,7 @@ export function toTrouble(error: unknown): Trouble {
       return {
         code: error.code,
         title: 'This key cannot be used',
-        text: `${sentence(error.message)} Paste it again on the key page.`,
+        text: `${sentence(error.message)} Paste it again.`,
         action: 'key',
         isTemporary: false,
       }
@@ -72,20 +72,20 @@ function ofServer(error: PriorbookApiError): Trouble {
     case 'expired_key':
       return made(
         'Your key has expired',
-        'Paste a new one on the key page, or look at demonstration data without a key.',
+        'Paste a new one, or look at demonstration data without a key.',
         { action: 'key' },
       )
     case 'revoked_key':
       return made(
         'Your key was revoked',
-        'Paste another one on the key page, or look at demonstration data without a key.',
+        'Paste another one, or look at demonstration data without a key.',
         { action: 'key' },
       )
     case 'invalid_key':
     case 'missing_key':
       return made(
         'This key is not one of this service',
-        'It may be incomplete. Paste it again on the key page, or continue without a key.',
+        'It may be incomplete: a key begins with pb_live_ and has 44 characters. Paste it again, or look at demonstration data without a key.',
         { action: 'key' },
       )
     case 'plan_required':

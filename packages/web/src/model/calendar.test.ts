@@ -34,8 +34,9 @@ describe('a calendar', () => {
 
   it('starts a dataset on its first day', () => {
     const states = (first: string | null) => derivedCells(cells, first).map(({ state }) => state)
-    expect(states('2026-08-08')).toEqual(['before', 'missing', 'missing', 'available'])
-    expect(states(null)).toEqual(['before', 'missing', 'missing', 'missing'])
+    // A day with books is not one of which nothing was recorded.
+    expect(states('2026-08-08')).toEqual(['before', 'none', 'missing', 'available'])
+    expect(states(null)).toEqual(['before', 'none', 'missing', 'none'])
   })
 
   it('has weeks that begin on Monday', () => {

@@ -4,7 +4,8 @@ import { DAY, printDate } from './time.ts'
 /** One cell of a calendar. */
 export type CalendarCell = {
   readonly day: string
-  readonly state: 'available' | 'degraded' | 'missing' | 'before'
+  /** `none`: books were recorded, but nothing of this dataset. */
+  readonly state: 'available' | 'degraded' | 'missing' | 'none' | 'before'
   /** The share of the time that was recorded, 0 to 1. */
   readonly share: number
   readonly row: CalendarDayJson | undefined
@@ -48,9 +49,13 @@ export function derivedCells(
 ): readonly CalendarCell[] {
   return books.map((cell) =>
     firstDay === null || cell.day < firstDay
-      ? { ...cell, state: cell.state === 'before' ? 'before' : 'missing', share: 0 }
+      ? { ...cell, state: isEmpty(cell) ? cell.state : 'none', share: 0 }
       : cell,
   )
+}
+
+function isEmpty({ state }: CalendarCell): boolean {
+  return state === 'before' || state === 'missing'
 }
 
 /** The share of the time that was recorded. */

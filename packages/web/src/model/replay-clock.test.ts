@@ -27,6 +27,12 @@ describe('the clock of a replay', () => {
     expect([clock.at(1600), clock.at(1700)]).toEqual([12_000_000, 13_000_000])
   })
 
+  it('moves with early rows, so that it never names an instant before the book', () => {
+    const clock = new ReplayClock(5_000_000, 100, 10)
+    clock.noteRow(5_400_000, 110)
+    expect([clock.at(110), clock.at(120)]).toEqual([5_400_000, 5_500_000])
+  })
+
   it('never goes back before its start, because the first book may be older', () => {
     const clock = new ReplayClock(5_000_000, 100, 10)
     clock.noteRow(1_000_000, 400)

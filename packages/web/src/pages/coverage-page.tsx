@@ -36,12 +36,14 @@ export function CoveragePage(props: {
         <h1>Coverage</h1>
         <p class="quiet">
           Twelve weeks of UTC days, per venue and dataset. The filled part of a day is the share of
-          its time that was recorded; hatched days are missing. Choose a day to see its gaps.
+          its time that was recorded, at least a third where anything was; hatched days are missing.
+          Choose a day to see its gaps.
         </p>
       </div>
       <p class="legend coverage-legend">
         <i class="c-available" /> recorded without gaps <i class="c-degraded" /> recorded with gaps{' '}
-        <i class="c-missing" /> nothing recorded <i class="c-before" /> before capture
+        <i class="c-missing" /> nothing recorded <i class="c-none" /> books recorded, but not this
+        dataset <i class="c-before" /> before capture
       </p>
       {VENUE_IDS.map((venue) => (
         <VenueCalendar
@@ -158,13 +160,11 @@ function DatasetRow(props: {
                   type="button"
                   class={`day c-${cell.state}`}
                   aria-pressed={cell.day === day}
-                  aria-label={labelOf(cell)}
-                  title={labelOf(cell)}
+                  aria-label={labelOf(cell, dataset.dataset)}
+                  title={labelOf(cell, dataset.dataset)}
                   onClick={() => onPick(cell.day)}
                 >
-                  {cell.state === 'degraded' && (
-                    <i style={{ height: `${Math.max(8, cell.share * 100)}%` }} />
-                  )}
+                  {cell.state === 'degraded' && <i style={{ height: `${fillOf(cell.share)}%` }} />}
                 </button>
               ),
             )}
@@ -186,10 +186,19 @@ function monthOf(weeks: ReturnType<typeof toWeeks>, index: number): string {
   return day.toLocaleString('en', { month: 'short', timeZone: 'UTC' })
 }
 
-function labelOf({ day, state, share, row }: CalendarCell): string {
+// A day of which anything was recorded must not look like one without.
+const LEAST_FILL = 35
+
+function fillOf(share: number): number {
+  return LEAST_FILL + (100 - LEAST_FILL) * share
+}
+
+function labelOf({ day, state, share, row }: CalendarCell, dataset: string): string {
   switch (state) {
     case 'before':
       return `${day}: before capture`
+    case 'none':
+      return `${day}: no ${dataset} recorded`
     case 'missing':
       return `${day}: nothing recorded`
     case 'available':

@@ -3,6 +3,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { go } from '../app/router.ts'
 import { printCount } from '../model/decimal.ts'
+import { nothingMatches } from '../model/filter-words.ts'
 import { changeFilters, printPlace, type EventFilters } from '../model/place.ts'
 import { microsOrAbsent, printSeconds } from '../model/time.ts'
 import { EventList } from '../session/event-list.ts'
@@ -46,8 +47,20 @@ export function EventsPage({ filters }: { readonly filters: EventFilters }) {
       {rows.length > 0 && <EventRows rows={rows} />}
       {rows.length === 0 && !isLoading && trouble === undefined && !list.hasMore.value && (
         <EmptyNote
-          title="No event matches"
-          text="Remove a filter, or look at all events instead of those with an open market."
+          title={nothingMatches('event', filters)}
+          text={
+            filters.status === 'all'
+              ? 'Recorded events stay in the list after their end, so none was recorded that matches.'
+              : 'Only events with an open market were searched.'
+          }
+          {...(filters.status === 'all'
+            ? { action: { href: '/events?status=all', name: 'All events' } }
+            : {
+                action: {
+                  href: printPlace({ page: 'events', filters: { ...filters, status: 'all' } }),
+                  name: 'Search all events',
+                },
+              })}
         />
       )}
       {list.hasMore.value && rows.length > 0 && (

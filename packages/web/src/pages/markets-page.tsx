@@ -2,6 +2,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { go } from '../app/router.ts'
 import { printCount } from '../model/decimal.ts'
+import { isFiltered, nothingMatches } from '../model/filter-words.ts'
 import { changeFilters, type MarketFilters } from '../model/place.ts'
 import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketList } from '../session/market-list.ts'
@@ -59,10 +60,18 @@ export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
         </p>
       )}
       {trouble !== undefined && <TroubleNote trouble={trouble} />}
-      {rows.length === 0 && !list.isLoading.value && trouble === undefined ? (
+      {rows.length === 0 &&
+      !list.isLoading.value &&
+      !list.hasMore.value &&
+      trouble === undefined ? (
         <EmptyNote
-          title="No market matches"
-          text="Remove a filter. Recorded markets stay in the list after their end."
+          title={nothingMatches('market', filters)}
+          text={
+            isFiltered(filters)
+              ? 'Recorded markets stay in the list after their end, so none was recorded that matches.'
+              : 'Nothing has been recorded yet. Markets appear here with their first record.'
+          }
+          {...(isFiltered(filters) ? { action: { href: '/markets', name: 'All markets' } } : {})}
         />
       ) : (
         <MarketTable

@@ -121,22 +121,36 @@ function VenueRow({ venue: row }: { readonly venue: StatusJson['venues'][number]
       <th scope="row">
         <VenueTag venue={row.venue} /> <span class="venue-name">{venueTitle(row.venue)}</span>
       </th>
-      <td>
+      <td data-head="State">
         <StatusWord status={row.state} />
         {row.detail !== null && <div class="quiet">{row.detail}</div>}
       </td>
-      <td class="num">
+      <td data-head="Books open" class="num">
         {capture === null ? '–' : `${capture.books_open} of ${capture.books}`}
         {row.open_gaps > 0 && <div class="quiet">{row.open_gaps} gaps open</div>}
       </td>
-      <td class="num">{count(capture?.messages_per_second)}</td>
-      <td class="num">{count(capture?.messages)}</td>
-      <td class="num">{count(capture?.observations)}</td>
-      <td class="num">{count(capture?.trades)}</td>
-      <td class="num">{count(capture?.samples)}</td>
-      <td class="num">{count(capture?.gaps)}</td>
-      <td class="num">{count(capture?.quarantined)}</td>
-      <td class="num">
+      <td data-head="Msg/s" class="num">
+        {count(capture?.messages_per_second)}
+      </td>
+      <td data-head="Messages" class="num">
+        {count(capture?.messages)}
+      </td>
+      <td data-head="Books" class="num">
+        {count(capture?.observations)}
+      </td>
+      <td data-head="Trades" class="num">
+        {count(capture?.trades)}
+      </td>
+      <td data-head="Samples" class="num">
+        {count(capture?.samples)}
+      </td>
+      <td data-head="Gaps" class="num">
+        {count(capture?.gaps)}
+      </td>
+      <td data-head="Quarantine" class="num">
+        {count(capture?.quarantined)}
+      </td>
+      <td data-head="Quota" class="num">
         {capture?.quota === null || capture === null ? (
           '–'
         ) : (
@@ -146,7 +160,9 @@ function VenueRow({ venue: row }: { readonly venue: StatusJson['venues'][number]
           </>
         )}
       </td>
-      <td class="num">{age === undefined ? 'never' : `${printSpan(age)} ago`}</td>
+      <td data-head="Last heard" class="num">
+        {age === undefined ? 'never' : `${printSpan(age)} ago`}
+      </td>
     </tr>
   )
 }

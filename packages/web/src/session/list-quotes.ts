@@ -1,11 +1,14 @@
 import { signal } from '@preact/signals'
 import type { ListedMarketJson, LiveMessage, PriorbookClient } from '@priorbook/sdk/client'
 import { VENUES } from '@priorbook/sdk/domain'
+import type { MarketJson } from '@priorbook/sdk/wire'
 import { printDecimal } from '../model/decimal.ts'
 import { LiveLink } from './live-link.ts'
 
-/** The prices of a row of the list. */
+/** The prices and the status of a row of the list. */
 export type Quote = {
+  readonly status: string | null
+  readonly winner: string | null
   readonly bid: string | null
   readonly ask: string | null
   readonly spread: string | null
@@ -73,7 +76,7 @@ export class ListQuotes {
         market_id,
         depth: 1,
         conflate_ms: CONFLATE_MS,
-        datasets: ['books', 'trades'],
+        datasets: ['books', 'trades', 'markets'],
         number_format: 'string',
         time_format: 'epoch_us',
       })),
@@ -94,7 +97,7 @@ export class ListQuotes {
 
   private async refreshRows(): Promise<void> {
     for (const row of await this.refresh(this.stopping.signal)) {
-      this.put(row, { ...quoteOfRow(row), last: textOf(row.last_price) })
+      this.put(row, { ...quoteOfRow(row), ...stateOf(row), last: textOf(row.last_price) })
     }
   }
 
@@ -107,10 +110,15 @@ export class ListQuotes {
       queueMicrotask(() => this.follow(rows))
       return
     }
-    if (message.type !== 'snapshot' && message.type !== 'update' && message.type !== 'trade') return
+    if (!('row' in message) || !('market_id' in message.row)) return
     const { row } = message
     const market = rows.find((one) => one.market_id === row.market_id && one.venue === row.venue)
-    if (market === undefined || !isFirst(market, row.token_id)) return
+    if (market === undefined) return
+    if (message.type === 'market') {
+      this.put(market, stateOf(message.row))
+      return
+    }
+    if (!('token_id' in row) || !isFirst(market, row.token_id)) return
     if (message.type === 'trade') this.put(market, { last: printDecimal(message.row.price) })
     else this.put(market, quoteOfRow(message.row))
   }
@@ -118,6 +126,7 @@ export class ListQuotes {
   private put(market: ListedMarketJson, changes: Partial<Quote>): void {
     const name = nameOf(market)
     const before = this.next.get(name) ?? {
+      ...stateOf(market),
       bid: textOf(market.best_bid),
       ask: textOf(market.best_ask),
       spread: textOf(market.spread),
@@ -135,6 +144,10 @@ export class ListQuotes {
 /** Identifies a row. */
 export function nameOf(row: { readonly venue: string; readonly market_id: string }): string {
   return `${row.venue}/${row.market_id}`
+}
+
+function stateOf(row: Pick<MarketJson, 'status' | 'winning_outcome'>) {
+  return { status: row.status, winner: row.winning_outcome }
 }
 
 function quoteOfRow(row: { readonly [name: string]: unknown }): Partial<Quote> {

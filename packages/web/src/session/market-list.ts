@@ -6,6 +6,7 @@ import {
 } from '@priorbook/sdk/client'
 import { createPanel } from '../app/panel.ts'
 import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
+import { noOpenMarket } from '../model/filter-words.ts'
 import type { MarketFilters } from '../model/place.ts'
 import { sortLoaded, type ListSort } from '../model/market-sort.ts'
 
@@ -64,8 +65,11 @@ export class MarketList {
       if (generation === this.generation) this.isLoading.value = false
     }
     // A short list is loaded completely, so that it can be sorted.
-    const isSortable = this.rows.peek().length < MAX_SORTED && this.sort === 'activity'
-    if (isSortable && this.hasMore.peek() && this.trouble.peek() === undefined) void this.more()
+    const loaded = this.rows.peek().length
+    const isSortable = loaded < MAX_SORTED && this.sort === 'activity'
+    // A search by frequent words may return an empty page and go on.
+    if ((isSortable || loaded === 0) && this.hasMore.peek() && this.trouble.peek() === undefined)
+      void this.more()
   }
 
   /** Requests the first rows again. */
@@ -104,10 +108,14 @@ export class MarketList {
     const hasMore = page.resume !== null
     if (rows.length === 0 && !hasMore && this.isDefault && !this.isWide) {
       this.isWide = true
-      this.remark.value = 'No market is open now, so all recorded markets are listed.'
       await this.page(stopped)
       return
     }
+    if (this.isWide && rows.length > 0) {
+      this.remark.value = `${noOpenMarket(this.filters)}, so those of every status are listed.`
+    }
+    const corrected = page.notices.find(({ code }) => REMARKS.has(code))
+    if (corrected !== undefined) this.remark.value = corrected.message
     if (hasMore && rows.length >= MAX_SORTED && this.sort === 'activity') {
       this.remark.value =
         'Too many markets match to be sorted by activity; the newest come first. Add a filter to sort them.'
@@ -144,6 +152,8 @@ export class MarketList {
     }
   }
 }
+
+const REMARKS = new Set(['search_corrected', 'plan_required'])
 
 function toSort(text: string | undefined): ListSort {
   return text === 'close_time' || text === 'volume' || text === 'open_time' ? text : 'activity'

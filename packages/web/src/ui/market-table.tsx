@@ -1,4 +1,6 @@
 import type { ListedMarketJson } from '@priorbook/sdk/client'
+import { hasTradingEnded } from '@priorbook/sdk/domain'
+import { particularOf } from '@priorbook/sdk/wire'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { printPlace } from '../model/place.ts'
 import { coverageBar } from '../model/market-sort.ts'
@@ -101,10 +103,8 @@ function MarketRow(props: {
   const { row, quote, index, height, now } = props
   const { venue, market_id: marketId } = row
   const close = microsOrAbsent(row.close_time)
-  const bid = quote?.bid ?? row.best_bid
-  const ask = quote?.ask ?? row.best_ask
-  const spread = quote?.spread ?? row.spread
-  const last = quote?.last ?? row.last_price
+  const particular = particularOf(row)
+  const { status, winner, bid, ask, spread, last } = stateOf(row, quote)
   return (
     <div
       class="mrow"
@@ -116,11 +116,15 @@ function MarketRow(props: {
         <VenueTag venue={venue} />
         <a href={printPlace({ page: 'market', venue, marketId, time: undefined })}>
           <span class="mname">{row.title ?? marketId}</span>
-          <span class="mid">{marketId}</span>
+          <span class="mid">
+            {particular !== undefined && <em class="particular">{particular} · </em>}
+            {marketId}
+          </span>
         </a>
       </span>
       <span role="cell">
-        <StatusWord status={row.status} />
+        <StatusWord status={status} />{' '}
+        {winner !== null && <span class="winner">{winner}</span>}
       </span>
       <span role="cell" class="num bid">
         <b>Bid </b>
@@ -131,7 +135,7 @@ function MarketRow(props: {
         {printPrice(ask)}
       </span>
       <span role="cell" class="num">
-        <b>± </b>
+        <b>Spread </b>
         {printPrice(spread)}
       </span>
       <span role="cell" class="num">
@@ -157,6 +161,20 @@ function MarketRow(props: {
       </span>
     </div>
   )
+}
+
+// The last book of a market that has ended offers nothing any more.
+function stateOf(row: ListedMarketJson, quote: Quote | undefined) {
+  const status = quote?.status ?? row.status
+  const isOver = hasTradingEnded(status)
+  return {
+    status,
+    winner: quote?.winner ?? row.winning_outcome,
+    bid: isOver ? null : quote === undefined ? row.best_bid : quote.bid,
+    ask: isOver ? null : quote === undefined ? row.best_ask : quote.ask,
+    spread: isOver ? null : quote === undefined ? row.spread : quote.spread,
+    last: quote?.last ?? row.last_price,
+  }
 }
 
 function CoverageBar({ row, now }: { readonly row: ListedMarketJson; readonly now: number }) {

@@ -1,4 +1,5 @@
 import { keepKey } from '../app/key.ts'
+import { place } from '../app/router.ts'
 import type { Trouble } from '../app/trouble.ts'
 
 /** A failure and its remedy, shown in place of the data. */
@@ -13,7 +14,7 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
         {action === 'events' && <a href="/events">All events</a>}
         {action === 'key' && (
           <>
-            <a href="/key">Key page</a>
+            {place.value.page !== 'key' && <a href="/key">Key page</a>}
             <button type="button" onClick={() => keepKey(undefined)}>
               Show demonstration data
             </button>
@@ -26,11 +27,21 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
 }
 
 /** A sentence in place of missing data. */
-export function EmptyNote(props: { readonly title: string; readonly text?: string }) {
+export function EmptyNote(props: {
+  readonly title: string
+  readonly text?: string
+  readonly action?: { readonly href: string; readonly name: string }
+}) {
+  const { action } = props
   return (
     <div class="note" role="status">
       <strong>{props.title}</strong>
       {props.text !== undefined && <p>{props.text}</p>}
+      {action !== undefined && (
+        <p class="note-actions">
+          <a href={action.href}>{action.name}</a>
+        </p>
+      )}
     </div>
   )
 }
