@@ -55,12 +55,6 @@ export function marketFees(formula: FeeSchedule['formula'], source: string): Fee
   return { formula, basis: 'market', source }
 }
 
-/** A member of a native record; undefined where it is absent or null. */
-export function nativeField(value: Json | undefined, name: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return (value as { readonly [key: string]: Json })[name] ?? undefined
-}
-
 /** A native number in whole units; undefined where it is negative, too precise or not a number. */
 export function nativeUnits(value: Json | undefined, decimals: number): number | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined

@@ -1,6 +1,6 @@
-import { POW10, VENUES } from '../../domain/index.ts'
+import { nativeField, POW10, VENUES } from '../../domain/index.ts'
 import { MONEY_ONE } from '../money.ts'
-import { evenTicks, marketFees, nativeField, nativeUnits, type TradingProfile } from './profile.ts'
+import { evenTicks, marketFees, nativeUnits, type TradingProfile } from './profile.ts'
 
 /** Trading on venue A: takers pay basis points of the cheaper outcome, purchases in shares. */
 export const TRADING_A: TradingProfile = {

@@ -1,12 +1,6 @@
-import { POW10, VENUES, type Json } from '../../domain/index.ts'
+import { nativeField, POW10, VENUES, type Json } from '../../domain/index.ts'
 import { CENT, QUADRATIC_MAKER_RATE, RATE_DECIMALS, type FeeFormula } from '../fees.ts'
-import {
-  marketFees,
-  nativeField,
-  nativeUnits,
-  type TickRange,
-  type TradingProfile,
-} from './profile.ts'
+import { marketFees, nativeUnits, type TickRange, type TradingProfile } from './profile.ts'
 
 const SOURCE = 'Kalshi fee schedule; rounding: docs.kalshi.com/getting_started/fee_rounding'
 const TAKER_RATE = 70_000

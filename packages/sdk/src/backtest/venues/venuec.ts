@@ -1,7 +1,7 @@
-import { VENUES, type MarketRecord } from '../../domain/index.ts'
+import { nativeField, VENUES, type MarketRecord } from '../../domain/index.ts'
 import { RATE_DECIMALS, type FeeFormula } from '../fees.ts'
 import { MONEY_ONE } from '../money.ts'
-import { evenTicks, marketFees, nativeField, nativeUnits, type TradingProfile } from './profile.ts'
+import { evenTicks, marketFees, nativeUnits, type TradingProfile } from './profile.ts'
 
 const SOURCE = 'docs.polymarket.com/trading/fees'
 const MINUTE = 60_000_000

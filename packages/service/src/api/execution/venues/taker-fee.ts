@@ -1,5 +1,6 @@
 import { charge, notional, printMoney, RATE_DECIMALS, scheduleOf } from '@priorbook/sdk/backtest'
 import {
+  nativeField,
   POW10,
   printScaled,
   VENUES,
@@ -51,7 +52,7 @@ function venueBFee(
   const schedule = scheduleOf(record, arrival)
   if ('unknown' in schedule) return { amount: null, reason: `${schedule.unknown}.` }
   const { formula, basis, source } = schedule
-  const type = field(record.native['series'], 'fee_type')
+  const type = nativeField(record.native['series'], 'fee_type')
   if (formula.kind !== 'quadratic' || (basis === 'table' && type !== undefined)) {
     return { amount: null, reason: `The formula of the fee ${JSON.stringify(type)} is not known.` }
   }
@@ -79,7 +80,9 @@ function venueAFee(
   taken: readonly Taken[],
   decimals: { readonly price: number; readonly size: number },
 ): Fee {
-  const rates = ['market', 'topic', 'category'].map((name) => field(native[name], 'feeRateBps'))
+  const rates = ['market', 'topic', 'category'].map((name) =>
+    nativeField(native[name], 'feeRateBps'),
+  )
   const bps = exactOf(rates.find((value) => value !== undefined))
   if (bps === undefined) return { amount: null, reason: 'The market record holds no feeRateBps.' }
   const one = 10 ** decimals.price
@@ -100,13 +103,13 @@ function venueCFee(
   decimals: { readonly price: number; readonly size: number },
 ): Fee {
   const { gamma } = native
-  if (field(gamma, 'feesEnabled') === false) {
+  if (nativeField(gamma, 'feesEnabled') === false) {
     return { amount: '0', formula: 'fees are not enabled', rate: '0', source: RECORD }
   }
-  const schedule = field(gamma, 'feeSchedule')
-  const rate = exactOf(field(schedule, 'rate'))
+  const schedule = nativeField(gamma, 'feeSchedule')
+  const rate = exactOf(nativeField(schedule, 'rate'))
   if (rate === undefined) return { amount: null, reason: 'The market record holds no feeSchedule.' }
-  const exponent = exactOf(field(schedule, 'exponent')) ?? { units: 1n, scale: 0 }
+  const exponent = exactOf(nativeField(schedule, 'exponent')) ?? { units: 1n, scale: 0 }
   if (exponent.scale !== 0 || exponent.units < 0n || exponent.units > 8n) {
     return { amount: null, reason: 'The exponent of the feeSchedule is not a small whole number.' }
   }
@@ -123,11 +126,6 @@ function venueCFee(
 
 function sum(taken: readonly Taken[], weigh: (price: number) => bigint): bigint {
   return taken.reduce((total, { price, size }) => total + weigh(price) * BigInt(size), 0n)
-}
-
-function field(value: Json | undefined, name: string): Json | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-  return (value as { readonly [key: string]: Json })[name] ?? undefined
 }
 
 function exactOf(value: Json | undefined): Exact | undefined {
