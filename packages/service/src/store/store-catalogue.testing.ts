@@ -110,6 +110,11 @@ export function marketTests(open: Open): void {
     }
     const queries: Omit<MarketQuery, 'limit'>[] = [{}]
     for (const text of ['bitcoin', 'DOWN', 'm-1', 'nothing of it', 'kxeth']) queries.push({ text })
+    for (const hasAsset of [true, false]) {
+      for (const more of [{}, { series: 'KXBTC' }, { event: 'KXETH-26AUG05' }, { text: 'bit' }]) {
+        queries.push({ hasAsset, ...more })
+      }
+    }
     for (let index = 0; index < 60; index++) {
       const time = (): number => BEGIN + Math.floor(random() * 80) - 5
       const [a, b] = [time(), time()]

@@ -380,6 +380,7 @@ function matchesQuery(
     is(query.series, record.seriesTicker) &&
     is(query.event, record.eventTicker ?? record.eventId ?? record.topicId) &&
     is(query.asset, record.asset) &&
+    (query.hasAsset === undefined || (record.asset !== undefined) === query.hasAsset) &&
     is(query.window, record.window) &&
     is(query.status, record.status) &&
     is(query.category?.toLowerCase(), record.category?.toLowerCase()) &&

@@ -285,6 +285,8 @@ export type MarketQuery = {
   readonly series?: string | undefined
   readonly event?: string | undefined
   readonly asset?: string | undefined
+  /** Only markets whose asset is known, or only those whose asset is not. */
+  readonly hasAsset?: boolean | undefined
   readonly window?: string | undefined
   readonly status?: MarketStatus | undefined
   /** The venue's heading, and one of its labels; whatever the case of their letters. */

@@ -46,22 +46,27 @@ function selectEvent(
 }
 
 function matches(family: Family, query: MarketQuery, hasFacets: boolean): boolean {
-  const { venue, asset, window, status, category } = query
+  const { venue, asset, hasAsset, window, status, category } = query
   return (
     (venue === undefined || family.venue === venue) &&
     (status === undefined || family.status === status) &&
     (category === undefined || family.category.toLowerCase() === category.trim().toLowerCase()) &&
     (!hasFacets ||
       ((asset === undefined || family.asset === asset) &&
+        (hasAsset === undefined || (family.asset !== '') === hasAsset) &&
         (window === undefined || family.span === window)))
   )
 }
 
 // A series has one asset and one window, so these hardly ever leave a market out.
-function ofSeries({ asset, window }: MarketQuery): Condition[] {
+function ofSeries({ asset, hasAsset, window }: MarketQuery): Condition[] {
   const more: Condition[] = []
   if (asset !== undefined) more.push(ofMarket('asset', asset))
   if (window !== undefined) more.push(ofMarket('span', window))
+  if (hasAsset !== undefined) {
+    const is = hasAsset ? 'IS NOT NULL' : 'IS NULL'
+    more.push([`(SELECT asset FROM market WHERE market.id = listing.id) ${is}`])
+  }
   return more
 }
 
