@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { eventIdOf, VENUE_IDS } from '@priorbook/sdk/domain'
+import { deriveTerms, eventIdOf, printContractId, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
   EMULATED_VENUES,
   type EmulatedVenueId,
@@ -196,11 +196,19 @@ function valueOf(
       return fc.constantFrom(...record.outcomes.map(({ label }) => label))
     case 'reason':
       return fc.constantFrom('before_capture', 'recorder_down')
+    // Fixed strikes have few members, and only orders of both values say something.
+    case 'kind':
+    case 'members':
+    case 'side':
+      return get.operationId.startsWith('contract') ? undefined : fromSchema(schema)
+    case 'min_edge':
+      return fc.constantFrom('0', '0.01', '0.5')
     case 'q':
       return fc.constantFrom('Bitcoin', 'up', record.marketId.slice(0, 8))
     case 'id':
       return fc.integer({ min: 1, max: rows }).map((row) => `${record.venue}:${key}:${row}`)
     case 'size':
+      if (get.operationId.startsWith('contract')) return undefined
       return fc.constantFrom('1', '5', '12.5', '100')
     case 'metric':
       return get.operationId.startsWith('bulk') ? undefined : fc.constantFrom('chance', 'price')
@@ -281,6 +289,11 @@ function broken(
   )
 }
 
+function contractIdOf(record: BusyMarket['record']): string {
+  const terms = deriveTerms(record)
+  return terms === undefined ? 'x-none' : printContractId(terms.subject)
+}
+
 function toUrl(
   address: string,
   busiest: Busiest,
@@ -290,6 +303,7 @@ function toUrl(
   const path = address
     .replace('{asset}', (busiest.venuec.record.asset ?? 'btc').toLowerCase())
     .replace(/\{market_(id|ticker)\}/, encodeURIComponent(record.marketId))
+    .replace('{contract_id}', contractIdOf(record))
   const query = pairs.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join('&')
   return query === '' ? path : `${path}?${query}`
 }

@@ -2,7 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import {
+  deriveTerms,
   eventIdOf,
+  printContractId,
   printMicros,
   VENUE_IDS,
   type Micros,
@@ -29,6 +31,8 @@ const SHORT = { limit: '1', depth: '2', include_orderbook: 'true' }
 // Optional parameters that make an answer short or its example clear, by the end of the route's id.
 const WANTED: Readonly<Record<string, readonly string[]>> = {
   execution: ['at', 'outcome'],
+  contract_snapshots: ['interval'],
+  contract_consolidated: ['side', 'size'],
   coverage: ['venue'],
   coverage_days: ['start_time'],
   bulkManifest: ['market_id'],
@@ -52,7 +56,9 @@ try {
       examples[route.id] = await signedExample(route)
       continue
     }
-    const venue = VENUE_IDS.find((id) => route.id.startsWith(id)) ?? 'venueb'
+    // Rounds of venue C are contracts of several venues.
+    const usual = route.id.startsWith('contract') ? 'venuec' : 'venueb'
+    const venue = VENUE_IDS.find((id) => route.id.startsWith(id)) ?? usual
     const market = busiest.get(venue)
     // Without an emulation there are no rows to show.
     if (market === undefined) continue
@@ -95,12 +101,19 @@ async function signedExample(route: Route): Promise<RouteExample> {
   return { params, body }
 }
 
+function contractIdOf({ record }: BusyMarket): string {
+  const terms = deriveTerms(record)
+  if (terms === undefined) throw new Error(`${record.marketId} is not of a contract`)
+  return printContractId(terms.subject)
+}
+
 function paramsOf({ id, path, query }: Route, market: BusyMarket): RouteExample['params'] {
   const { record, key, first, last } = market
   const values: Readonly<Record<string, string | undefined>> = {
     market_id: record.marketId,
     market_ticker: record.marketId,
     event_id: eventIdOf(record),
+    contract_id: contractIdOf(market),
     asset: (record.asset ?? 'btc').toLowerCase(),
     id: `${record.venue}:${key}:1`,
     venue: record.venue,

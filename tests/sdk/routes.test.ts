@@ -45,6 +45,10 @@ describe('the contract of routes', () => {
 const METHODS: Readonly<Record<string, string>> = {
   bulk: 'download',
   bulkManifest: 'manifest',
+  contract_books: 'contractBooks',
+  contract_consolidated: 'contractConsolidated',
+  contract_snapshots: 'contractSnapshots',
+  contract_spreads: 'contractSpreads',
   coverage_days: 'coverageDays',
   proof_day: 'proof',
   reference_prices: 'referencePrices',

@@ -11,6 +11,7 @@ export {
   parseMoney,
   printMoney,
 } from './money.ts'
+export * from './net-price.ts'
 export * from './order.ts'
 export { paper, type PaperOptions } from './paper.ts'
 export { QUEUE_MODELS, type QueueModel } from './queue.ts'

@@ -7,6 +7,11 @@ import {
   type AuditJson,
   type CalendarDayJson,
   type CategoryJson,
+  type ConsolidatedJson,
+  type ContractBooksJson,
+  type ContractJson,
+  type ContractSnapshotJson,
+  type ContractWithTermsJson,
   type CoverageJson,
   type DayProofJson,
   type EventJson,
@@ -22,6 +27,7 @@ import {
   type ReferenceSeriesJson,
   type RootJson,
   type RouteId,
+  type SpreadJson,
   type StatusJson,
   type UsageJson,
   type WhoamiJson,
@@ -239,6 +245,61 @@ export class PriorbookClient {
     return this.caller.one(route, assetPath(route, asset), params, options)
   }
 
+  /** What is being bet on over all venues. */
+  contracts(params: RouteParams<'contracts'> = {}, options: WalkOptions = {}): Walk<ContractJson> {
+    return this.walk('contracts', params, options)
+  }
+
+  /** One contract with its members, terms and differences. */
+  contract(
+    contractId: string,
+    params: RouteParams<'contract'> = {},
+    options: CallOptions = {},
+  ): Promise<Answer<ContractWithTermsJson>> {
+    const { contract: route } = ROUTES
+    return this.caller.one(route, contractPath(route, contractId), params, options)
+  }
+
+  /** The books of all members of a contract at one instant. */
+  contractBooks(
+    contractId: string,
+    params: RouteParams<'contract_books'>,
+    options: CallOptions = {},
+  ): Promise<Answer<ContractBooksJson>> {
+    const { contract_books: route } = ROUTES
+    return this.caller.one(route, contractPath(route, contractId), params, options)
+  }
+
+  /** The best prices of all members of a contract, aligned in time. */
+  contractSnapshots(
+    contractId: string,
+    params: RouteParams<'contract_snapshots'> = {},
+    options: WalkOptions = {},
+  ): Walk<ContractSnapshotJson> {
+    const { contract_snapshots: route } = ROUTES
+    return this.caller.walk(route, async () => contractPath(route, contractId), params, options)
+  }
+
+  /** One book over all venues in net prices; with `side` and `size` the best way to trade it. */
+  contractConsolidated(
+    contractId: string,
+    params: RouteParams<'contract_consolidated'>,
+    options: CallOptions = {},
+  ): Promise<Answer<ConsolidatedJson>> {
+    const { contract_consolidated: route } = ROUTES
+    return this.caller.one(route, contractPath(route, contractId), params, options)
+  }
+
+  /** Where the venues of a contract disagreed by more than the fees. */
+  contractSpreads(
+    contractId: string,
+    params: RouteParams<'contract_spreads'> = {},
+    options: WalkOptions = {},
+  ): Walk<SpreadJson> {
+    const { contract_spreads: route } = ROUTES
+    return this.caller.walk(route, async () => contractPath(route, contractId), params, options)
+  }
+
   /** Signed roots of days, in the order of their signing. */
   proofs(params: RouteParams<'proofs'> = {}, options: WalkOptions = {}): Walk<RootJson> {
     return this.walk('proofs', params, options)
@@ -359,6 +420,10 @@ export class PriorbookClient {
 
 function assetPath({ address }: { readonly address: string }, asset: string): string {
   return address.replace('{asset}', encodeURIComponent(asset.toLowerCase()))
+}
+
+function contractPath({ address }: { readonly address: string }, contractId: string): string {
+  return address.replace('{contract_id}', encodeURIComponent(contractId))
 }
 
 function baseOf(url: string | undefined): string {

@@ -118,7 +118,8 @@ function verify({ meta: { receipt } }: Answer<unknown>, received: ReceivedRows):
 
 function idOf(row: unknown): string | undefined {
   const id = (row as { readonly id?: unknown } | null)?.id
-  return typeof id === 'string' ? id : undefined
+  // Rows of lists may have names of their own, which have no sequence.
+  return typeof id === 'string' && id.includes(':') ? id : undefined
 }
 
 function parseResume(text: string | undefined): {

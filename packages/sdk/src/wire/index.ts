@@ -2,6 +2,8 @@
 export * from './account.ts'
 export * from './book-schema.ts'
 export * from './changes.ts'
+export * from './contract-books.ts'
+export * from './contract.ts'
 export * from './coverage.ts'
 export { CSV_COLUMNS, LADDER_COLUMNS, TRUNCATED } from './dialect.ts'
 export * from './envelope.ts'

@@ -13,6 +13,7 @@ export const PROBLEMS = {
   plan_required: { status: 403, title: 'The plan of the key does not include this.' },
   unknown_market: { status: 404, title: 'No market with this identifier has been recorded.' },
   unknown_event: { status: 404, title: 'No event with this identifier has been recorded.' },
+  unknown_contract: { status: 404, title: 'No market of this contract has been recorded.' },
   unknown_asset: { status: 404, title: 'No markets of this asset are recorded.' },
   unknown_row: { status: 404, title: 'No row with this identifier is stored.' },
   unknown_route: { status: 404, title: 'There is no such route.' },

@@ -37,6 +37,7 @@ export type AppOptions = {
   readonly notice?: Notice
   readonly auditor?: ApiContext['auditor']
   readonly proofs?: ApiContext['proofs']
+  readonly contracts?: ApiContext['contracts']
   /** What `/v3/demo` serves; absent where there is nothing to show. */
   readonly demo?: { readonly store: StoreReader; readonly notice?: Notice }
   /** The one origin whose pages may read answers; absent for none. */
@@ -162,7 +163,7 @@ function knownKey(access: Access, authorization: string, now: Micros): string | 
 }
 
 function createContext(options: AppOptions, server: ServerInfo, now: () => Micros): ApiContext {
-  const { store, access, auditor, proofs, notice } = options
+  const { store, access, auditor, proofs, contracts, notice } = options
   return {
     store,
     cursors: createCursorCodec(access.cursorSecrets),
@@ -170,6 +171,7 @@ function createContext(options: AppOptions, server: ServerInfo, now: () => Micro
     now,
     ...(auditor === undefined ? {} : { auditor }),
     ...(proofs === undefined ? {} : { proofs }),
+    ...(contracts === undefined ? {} : { contracts }),
     ...(notice === undefined ? {} : { notice }),
   }
 }
@@ -184,6 +186,9 @@ function createDemo(options: AppOptions, server: ServerInfo, now: () => Micros):
     now,
     // Emulated data are shown while they are recorded; sample data have no recorder.
     ...(demo.store === options.store ? { server } : {}),
+    ...(demo.store === options.store && options.contracts !== undefined
+      ? { contracts: options.contracts }
+      : {}),
     ...(demo.notice === undefined ? {} : { notice: demo.notice }),
   }
   return { context, grant: createGrant(DEMO_PLAN, [DEMO_PLAN], undefined, 'demo') }

@@ -82,6 +82,36 @@ export interface ServerInfo {
   document(name: DocumentName): string
 }
 
+/** A market that an operator names as a member of a contract, and its outcome that is Yes of it. */
+export type NamedMember = {
+  readonly venue: VenueId
+  readonly marketId: string
+  readonly yes: string
+}
+
+/** A contract that an operator names, or members that are added to a derived one. */
+export type NamedContract = {
+  readonly title?: string
+  readonly members: readonly NamedMember[]
+}
+
+/** Markets of a venue that an operator leaves out of derived contracts; absent values mean all. */
+export type Refusal = {
+  readonly venue: VenueId
+  readonly marketId?: string
+  /** In capitals. */
+  readonly asset?: string
+  readonly window?: string
+  readonly why: string
+}
+
+/** What an operator says about contracts. */
+export type OperatorContracts = {
+  /** By the id of the contract. */
+  readonly named: ReadonlyMap<string, NamedContract>
+  readonly refusals: readonly Refusal[]
+}
+
 /** What a handler gets beside its parameters. */
 export type ApiContext = {
   readonly store: StoreReader
@@ -90,6 +120,8 @@ export type ApiContext = {
   /** Signed roots; absent where none are kept, such as over downloaded files. */
   readonly proofs?: ProofReader
   readonly cursors: CursorCodec
+  /** The operator's file of contracts as it was last read; absent where there is none. */
+  readonly contracts?: (() => OperatorContracts) | undefined
   /** Absent where a handler runs without a server. */
   readonly server?: ServerInfo
   readonly now: () => Micros

@@ -1,6 +1,7 @@
 import { openSync } from 'node:fs'
 import { pino, type Logger } from 'pino'
 import { VENUE_IDS, type PriorbookError } from '@priorbook/sdk/domain'
+import { openContracts } from '../api/contracts/operator-file.ts'
 import { openAccess } from '../api/auth/access.ts'
 import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
@@ -30,6 +31,8 @@ export type WorkerOptions = {
   readonly coldCacheBytes: number
   readonly corsOrigin: string
   readonly plansFile: string
+  /** The operator's file of contracts; empty for none. */
+  readonly contractsFile: string
   /** The server on which nodes count requests together; empty for none. */
   readonly redis: string
   /** Proxies whose word on the address of a client is taken. */
@@ -96,10 +99,14 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     options.demoTape === undefined || isEmulated
       ? undefined
       : openEmbeddedStore({ file: options.demoTape, readOnly: true })
+  const contracts = openContracts(options.contractsFile, (why) =>
+    log.error({ why }, 'the file of contracts is wrong: nothing changes'),
+  )
   const proofs = folder === undefined ? createProofReader(options.dataPath) : undefined
   const server = createApiServer({
     store,
     ...(proofs === undefined ? {} : { proofs }),
+    contracts: contracts.current,
     access,
     log,
     auditor: createAuditor(store, options.journal, coldCacheBytes),
@@ -111,7 +118,10 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     ...(isEmulated ? { notice: EMULATED, demo: { store, notice: EMULATED } } : {}),
     ...(sample === undefined ? {} : { demo: { store: sample, notice: SAMPLE } }),
   })
-  reload = () => server.reloadCertificate()
+  reload = () => {
+    server.reloadCertificate()
+    contracts.reload()
+  }
   const { port } = await server.listen(options)
   send({ kind: 'listening', port })
   const timer = setInterval(() => send({ kind: 'tally', tally: server.tally() }), TALLY_MS)

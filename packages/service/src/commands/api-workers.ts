@@ -93,7 +93,7 @@ export class ApiWorkers {
     return [...this.#children.values()].reduce(addTallies, this.#endedTally)
   }
 
-  /** Lets all workers read their certificate again. */
+  /** Lets all workers read their certificate and the file of contracts again. */
   reload(): void {
     for (const child of this.#children.keys()) send(child, { kind: 'reload' })
   }

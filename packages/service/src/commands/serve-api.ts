@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { openAccess } from '../api/auth/access.ts'
+import { readOperatorFile } from '../api/contracts/operator-file.ts'
 import { readCertificate, type CertificateFiles } from '../api/certificate.ts'
 import { createClientAddress } from '../lib/client-address.ts'
 import { CONTROL_FILE, openControl } from '../api/auth/control.ts'
@@ -40,6 +41,7 @@ export async function serveApi(options: {
   // Report wrong settings before any worker starts.
   createClientAddress(config.api.trustProxy)
   const tls = certificateOf(config.api)
+  if (config.contracts.file !== '') readOperatorFile(config.contracts.file)
   const workers = await startApiWorkers(
     {
       dataPath: data.path,
@@ -52,6 +54,7 @@ export async function serveApi(options: {
       coldCacheBytes: config.cold.cacheMb * 1e6,
       corsOrigin: config.api.corsOrigin,
       plansFile: config.api.plans,
+      contractsFile: config.contracts.file,
       redis: config.redis,
       trustProxy: config.api.trustProxy,
       ...(tls === undefined ? {} : { tls }),
@@ -71,7 +74,7 @@ export async function serveApi(options: {
   const copy = keepControlCopy(data.path, trouble)
   const sendPulse = createPulse(workers)
   const onHangUp = (): void => workers.reload()
-  if (tls !== undefined) process.on('SIGHUP', onHangUp)
+  if (tls !== undefined || config.contracts.file !== '') process.on('SIGHUP', onHangUp)
   const timer = setInterval(() => sendPulse(options.status()), PULSE_MS)
   for (const line of firstLines(workers.url, data, isEmulated)) console.log(line)
   return {

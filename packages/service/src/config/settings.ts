@@ -85,6 +85,13 @@ const SETTINGS = {
       'A file with plans; empty uses plans.json of the data folder, if it exists.',
     ),
   },
+  contracts: {
+    file: setting(
+      text(),
+      '',
+      'A file that adds matches of contracts over venues, or refuses them; empty for none.',
+    ),
+  },
   ops: {
     host: setting(text(), '127.0.0.1', 'The address on which status page and metrics listen.'),
     port: setting(

@@ -7,6 +7,13 @@ import {
   WHOAMI_SCHEMA,
 } from '../account.ts'
 import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA } from '../book-schema.ts'
+import { CONTRACT_SCHEMA, CONTRACT_WITH_TERMS_SCHEMA } from '../contract.ts'
+import {
+  CONSOLIDATED_SCHEMA,
+  CONTRACT_BOOKS_SCHEMA,
+  CONTRACT_SNAPSHOT_SCHEMA,
+  SPREAD_SCHEMA,
+} from '../contract-books.ts'
 import { CALENDAR_DAY_SCHEMA, COVERAGE_SCHEMA } from '../coverage.ts'
 import { AUDIT_SCHEMA, EXECUTION_SCHEMA } from '../execution.ts'
 import { CATEGORY_SCHEMA, EVENT_SCHEMA, EVENT_WITH_MARKETS_SCHEMA } from '../event.ts'
@@ -152,6 +159,12 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   reference_prices: listOf(REFERENCE_PRICE_SCHEMA),
   reference_asof: listOf(REFERENCE_AT_SCHEMA),
   reference_audit: orNull(AUDIT_SCHEMA),
+  contracts: listOf(CONTRACT_SCHEMA),
+  contract: CONTRACT_WITH_TERMS_SCHEMA,
+  contract_books: CONTRACT_BOOKS_SCHEMA,
+  contract_snapshots: listOf(CONTRACT_SNAPSHOT_SCHEMA),
+  contract_consolidated: CONSOLIDATED_SCHEMA,
+  contract_spreads: listOf(SPREAD_SCHEMA),
   proofs: listOf(ROOT_SCHEMA),
   proof_day: orNull(DAY_PROOF_SCHEMA),
   whoami: WHOAMI_SCHEMA,

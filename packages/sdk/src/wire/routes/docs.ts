@@ -16,6 +16,7 @@ export type RouteDocs = {
 
 const ACROSS = 'Across venues'
 const REFERENCE = 'Reference prices'
+const CONTRACTS = 'Contracts'
 const FORMS_OF_TIME =
   'ISO 8601, in UTC without a zone; a day; or 10 digits (s), 13 digits (ms) or 16 digits (µs).'
 const MARKET_RANGE = {
@@ -27,6 +28,7 @@ const MARKET_RANGE = {
 export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   market_id: 'The venue’s own identifier of the market.',
   market_ticker: 'The venue’s own identifier of the market.',
+  contract_id: 'The id of the contract, such as btc-15m-up-down-20261117T174500Z.',
   limit: `Rows per page, ${DEFAULT_LIMIT} by default.`,
   cursor: '`pagination.next_cursor` of the previous page; all other parameters stay the same.',
   order: 'Oldest first (the default) or newest first.',
@@ -212,6 +214,67 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     description:
       'The message exactly as it was received, and the price that it gives now, compared with the stored one. `raw_expired` where retention removed the message.',
     params: { id: 'The id of a reference price of this asset.' },
+  },
+  contracts: {
+    tag: CONTRACTS,
+    summary: 'What is being bet on, over all venues',
+    description:
+      'A contract is what markets of several venues bet on: the same underlying, kind, window and strike. Nearest close first for `status=open` and `scheduled`, newest close first otherwise. `comparison` tells whether the members are identical, and `differs_in` in what they are not. Members that the plan does not include are `withheld`.',
+    params: {
+      q: 'Words or "phrases" of a market: contracts with a member that has them all.',
+      kind: 'Only this kind of contract.',
+      status:
+        '`scheduled`: the window has not begun; `open`: it runs; `closed`: it is over; `resolved`: all members are resolved. All by default.',
+      asset: 'Only this underlying asset.',
+      window: 'Only windows of this name, such as 15m.',
+      members: 'Only contracts with at least this many members; 2 by default.',
+      start_time: `Only contracts that close at or after this time. ${FORMS_OF_TIME}`,
+      end_time: `Only contracts that close before this time. ${FORMS_OF_TIME}`,
+    },
+  },
+  contract: {
+    tag: CONTRACTS,
+    summary: 'One contract with its members, terms and differences',
+    description:
+      'Every term of every member with the evidence for it, and every difference with what it means for a holder. What cannot be derived is null, and a difference too.',
+  },
+  contract_books: {
+    tag: CONTRACTS,
+    summary: 'The books of all members at one instant',
+    description:
+      'Of each member the last book received at or before `at`, in terms of Yes of the contract, with its age; inside a gap `bids` and `asks` are null and `reason` says why.',
+  },
+  contract_snapshots: {
+    tag: CONTRACTS,
+    summary: 'The best prices of all members, aligned in time',
+    description:
+      'One row for every bucket of the range, with the last book that each member had in it. A member without an observation in the bucket, or inside a gap at the end of it, has a `reason` instead: nothing is carried over. Without a range: the window of the contract.',
+    params: {
+      interval: 'The length of a bucket; 1m by default.',
+      start_time: `From this time on; where the window begins by default. ${FORMS_OF_TIME}`,
+      end_time: `Up to this time; where the window ends by default. ${FORMS_OF_TIME}`,
+    },
+  },
+  contract_consolidated: {
+    tag: CONTRACTS,
+    summary: 'One book over all venues in net prices',
+    description: `Levels of all members at an instant by what they cost or bring after the fee of a taker, which is that of the date, each with its venue and its own price. With \`size\` and \`side\` the cheapest way to buy that many shares of Yes, or the best way to sell them, split by venue. One USD, USDC and USDT count the same. ${DISCLAIMER}`,
+    params: {
+      side: 'What to do with Yes of the contract; needed with `size`.',
+      size: 'How many shares: a positive decimal.',
+      depth: 'Max levels per side; 20 by default. An order may use more.',
+    },
+  },
+  contract_spreads: {
+    tag: CONTRACTS,
+    summary: 'Where the venues disagreed by more than the fees',
+    description:
+      'Spans in which Yes at one venue and No at another cost less than the 1 that one of them pays, after the fees of the date: how long, how much at best, for how many shares, with the rows that prove it. A span ends where a book was not observed, and never goes over a gap. By start_time. At most 7 days; without a range the window of the contract.',
+    params: {
+      min_edge: 'Only while the edge is above this, per share; 0 by default.',
+      start_time: `From this time on; where the window begins by default. ${FORMS_OF_TIME}`,
+      end_time: `Up to this time; where the window ends by default. ${FORMS_OF_TIME}`,
+    },
   },
   proofs: {
     tag: 'Proofs',

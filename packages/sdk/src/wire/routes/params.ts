@@ -163,6 +163,9 @@ export type ListExtra = (typeof LIST_EXTRAS)[number]
 /** Parts of a record that a list leaves out unless they are named. */
 export const INCLUDE_PARAM = { include: wordsParam(LIST_EXTRAS, 'native') }
 
+/** The id of a contract. */
+export const CONTRACT_ID_PARAM = textParam(100, 'btc-15m-up-down-20261117T174500Z')
+
 /** The size of an order in the size unit of the venue; text keeps every digit. */
 export const SIZE_PARAM: Param<string, string | number> = textParam(40, '100', '^\\d+(\\.\\d+)?$')
 

@@ -1,4 +1,5 @@
 import { GAP_REASONS, VENUES, type GapReason, type VenueId } from '../../domain/index.ts'
+import { CONTRACT_KIND_NAMES, CONTRACT_STATUSES } from '../contract.ts'
 import { HISTORY_METRICS } from '../price-history.ts'
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
@@ -15,6 +16,7 @@ import {
 } from './param.ts'
 import {
   CLOCK_PARAM,
+  CONTRACT_ID_PARAM,
   DEPTH_PARAM,
   EVENT_SORTS,
   FEED_PARAM,
@@ -69,6 +71,8 @@ const ASSET = required(textParam(20, 'btc'))
 const ROWS = { formats: ['ndjson', 'csv'] } as const
 const SERVICE = { query: {}, isKeyless: true, hasNoDemo: true } as const
 const { time_format } = STYLE_PARAMS
+const CONTRACT = { contract_id: required(CONTRACT_ID_PARAM) }
+const ORDER_SIDE = wordParam(['buy', 'sell'], 'OrderSide')
 
 const ROW_PARAMS = {
   ...OUTCOME_PARAMS,
@@ -132,7 +136,7 @@ export const MARKET_ROUTES = {
   execution: {
     address: '/execution',
     query: {
-      side: required(wordParam(['buy', 'sell'], 'OrderSide')),
+      side: required(ORDER_SIDE),
       size: required(SIZE_PARAM),
       at: timeParam(),
       /** Milliseconds until the order arrives. */
@@ -324,6 +328,66 @@ export const ROUTES = {
     address: '/v3/reference/{asset}/audit',
     path: { asset: ASSET },
     query: { id: required(ROW_ID_PARAM), time_format },
+  },
+  contracts: {
+    address: '/v3/contracts',
+    query: {
+      /** Words of a member, as in a search of markets. */
+      q: textParam(100, 'btc 15m'),
+      kind: wordParam(CONTRACT_KIND_NAMES, 'ContractKind'),
+      status: wordParam(CONTRACT_STATUSES, 'ContractStatus'),
+      asset: textParam(20, 'btc'),
+      window: textParam(10, '15m'),
+      /** The least number of members. */
+      members: integerParam(1, 10),
+      ...RANGE_PARAMS,
+      ...PAGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
+  },
+  contract: { address: '/v3/contracts/{contract_id}', path: CONTRACT, query: STYLE_PARAMS },
+  contract_books: {
+    address: '/v3/contracts/{contract_id}/books',
+    path: CONTRACT,
+    query: { at: required(timeParam()), ...DEPTH_PARAM, ...STYLE_PARAMS },
+  },
+  contract_snapshots: {
+    address: '/v3/contracts/{contract_id}/snapshots',
+    path: CONTRACT,
+    query: {
+      ...INTERVAL_PARAM,
+      ...RANGE_PARAMS,
+      ...PAGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
+  },
+  contract_consolidated: {
+    address: '/v3/contracts/{contract_id}/consolidated',
+    path: CONTRACT,
+    query: {
+      at: required(timeParam()),
+      side: ORDER_SIDE,
+      size: SIZE_PARAM,
+      ...DEPTH_PARAM,
+      ...STYLE_PARAMS,
+    },
+  },
+  contract_spreads: {
+    address: '/v3/contracts/{contract_id}/spreads',
+    path: CONTRACT,
+    query: {
+      /** Edges up to this are left out. */
+      min_edge: textParam(20, '0.01', '^\\d+(\\.\\d+)?$'),
+      ...RANGE_PARAMS,
+      ...PAGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...FORMAT_PARAM,
+    },
+    ...ROWS,
   },
   proofs: {
     address: '/v3/proofs',

@@ -217,7 +217,7 @@ async function readCaptureStart(
 
 /** Why a page of a search is empty; undefined where it is not. */
 export function searchNotice(
-  what: 'market' | 'event',
+  what: 'market' | 'event' | 'contract',
   count: number,
   hasMore: boolean,
 ): Notice | undefined {

@@ -5,6 +5,11 @@ import { AUDIT_ROUTES } from './audit.ts'
 import { BULK_ROUTES } from './bulk.ts'
 import { CATEGORIES_ROUTE } from './categories.ts'
 import { changesRoute } from './changes.ts'
+import { CONTRACT_BOOKS_ROUTE } from './contract-books.ts'
+import { CONTRACT_CONSOLIDATED_ROUTE } from './contract-consolidated.ts'
+import { CONTRACT_SNAPSHOTS_ROUTE } from './contract-snapshots.ts'
+import { CONTRACT_SPREADS_ROUTE } from './contract-spreads.ts'
+import { CONTRACT_ROUTE, CONTRACTS_ROUTE } from './contracts.ts'
 import { COVERAGE_DAYS_ROUTE } from './coverage-days.ts'
 import { COVERAGE_ROUTE } from './coverage.ts'
 import { DOCUMENT_ROUTES } from './documents.ts'
@@ -64,6 +69,16 @@ export const BOOK_ROUTES: readonly Route[] = VENUE_ADDRESSES.flatMap((address) =
   changesRoute(address),
 ])
 
+// What is being bet on over all venues, and the books of its members.
+const CONTRACT_ROUTES: readonly Route[] = [
+  CONTRACTS_ROUTE,
+  CONTRACT_ROUTE,
+  CONTRACT_BOOKS_ROUTE,
+  CONTRACT_SNAPSHOTS_ROUTE,
+  CONTRACT_CONSOLIDATED_ROUTE,
+  CONTRACT_SPREADS_ROUTE,
+]
+
 /** The routes of the account and of the service itself. */
 export const ACCOUNT_ROUTES: readonly Route[] = [
   whoamiRoute,
@@ -78,6 +93,7 @@ export const ACCOUNT_ROUTES: readonly Route[] = [
 export const ROUTES: readonly Route[] = [
   ...CATALOGUE_ROUTES,
   ...BOOK_ROUTES,
+  ...CONTRACT_ROUTES,
   ...BULK_ROUTES,
   ...PROOF_ROUTES,
   ...ACCOUNT_ROUTES,

@@ -1,0 +1,258 @@
+import {
+  deriveTerms,
+  printContractId,
+  type ContractKind,
+  type ContractSubject,
+} from '@priorbook/sdk/domain'
+import type { ContractStatus } from '@priorbook/sdk/wire'
+import { yieldToEventLoop } from '../../lib/yielder.ts'
+import type { MarketQuery, MarketState } from '../../store/store.ts'
+import type { PlanFilter } from '../markets/plan-filter.ts'
+import type { Page } from '../pages/page.ts'
+import type { ApiContext, CursorState } from '../route.ts'
+import {
+  joinContract,
+  operatorOf,
+  readContract,
+  seenBy,
+  type FoundContract,
+  type SeenContract,
+} from './find.ts'
+import { statusOf, windowOf } from './to-json.ts'
+
+/** Which contracts to list. */
+export type ContractFilters = {
+  readonly text: string | undefined
+  readonly kind: ContractKind | undefined
+  readonly status: ContractStatus | undefined
+  readonly asset: string | undefined
+  readonly window: string | undefined
+  readonly members: number
+}
+
+/** A page of contracts, and whether the walk stopped before the page was full. */
+export type WalkedContracts = {
+  readonly contracts: readonly SeenContract[]
+  readonly hasMore: boolean
+  readonly next: CursorState | undefined
+}
+
+// Max markets per read of the store, and per request: a walk that finds little goes on by cursor.
+const SLICE = 200
+const MAX_VISITED = 4000
+
+// A list goes from the present into the future, or begins with the newest.
+function isAscending(status: ContractStatus | undefined): boolean {
+  return status === 'open' || status === 'scheduled'
+}
+
+/**
+ * Walks the catalogue by close time, makes contracts of the markets that close together, and collects those
+ * that match. The operator's own contracts are merged in by their close time.
+ */
+export async function walkContracts(
+  context: ApiContext,
+  filters: ContractFilters,
+  page: Page,
+  plan: PlanFilter,
+): Promise<WalkedContracts> {
+  const now = context.now()
+  const isUp = isAscending(filters.status)
+  const position = placeOf(page)
+  const named = await namedContracts(context, filters, page)
+  const found: SeenContract[] = []
+  let last: Place | undefined
+  const take = (contract: FoundContract, closes: number): boolean => {
+    const place = { closes, id: contract.id }
+    if (position !== undefined && !isBeyond(place, position, isUp)) return false
+    const seen = seenBy(contract, plan.grant)
+    for (const { state } of contract.members) plan.includes(state.record)
+    const isWanted =
+      seen.members.length > 0 &&
+      contract.members.length >= filters.members &&
+      (filters.status === undefined || statusOf(contract, now) === filters.status)
+    if (isWanted) {
+      found.push(seen)
+      last = place
+    }
+    return found.length > page.limit
+  }
+  const groups = new CloseGroups(context, filters, page, now)
+  for (;;) {
+    const group = await groups.next()
+    const until = group?.closes
+    const both = [
+      ...named.filter(({ closes }) => until === undefined || !isAfter(closes, until, isUp)),
+      ...(group === undefined ? [] : await contractsOf(context, filters, group)),
+    ]
+    named.splice(0, named.length, ...named.filter((one) => !both.includes(one)))
+    for (const { contract, closes } of both.sort((a, b) => compare(a, b, isUp))) {
+      if (take(contract, closes)) {
+        const contracts = found.slice(0, page.limit)
+        return { contracts, hasMore: true, next: stateOf(contracts.at(-1)!) }
+      }
+    }
+    if (group === undefined) return { contracts: found, hasMore: false, next: undefined }
+    if (groups.visited >= MAX_VISITED) {
+      // Everything that closes with the last group was looked at.
+      last = { closes: group.closes, id: isUp ? LAST_ID : '' }
+      return { contracts: found, hasMore: true, next: toState(last) }
+    }
+  }
+}
+
+/** The position of a walk: contracts by the time at which they close, then by id. */
+type Place = { readonly closes: number; readonly id: string }
+
+type Placed = { readonly contract: FoundContract; readonly closes: number }
+
+// Sorts after every id.
+const LAST_ID = '~'
+
+function compare(a: Placed, b: Placed, isUp: boolean): number {
+  const order = a.closes - b.closes || (a.contract.id < b.contract.id ? -1 : 1)
+  return isUp ? order : -order
+}
+
+function isBeyond(place: Place, position: Place, isUp: boolean): boolean {
+  if (place.closes !== position.closes) return isAfter(place.closes, position.closes, isUp)
+  return isUp ? place.id > position.id : place.id < position.id
+}
+
+function isAfter(closes: number, other: number, isUp: boolean): boolean {
+  return isUp ? closes > other : closes < other
+}
+
+function stateOf(contract: FoundContract): CursorState {
+  return toState({ closes: windowOf(contract).closes ?? 0, id: contract.id })
+}
+
+function toState({ closes, id }: Place): CursorState {
+  return { closes, id }
+}
+
+function placeOf({ state: { closes, id } }: Page): Place | undefined {
+  return id === undefined ? undefined : { closes: closes as number, id: id as string }
+}
+
+/** Markets that close at one time. */
+type CloseGroup = { readonly closes: number; readonly markets: readonly MarketState[] }
+
+/** Reads the catalogue by close time, all markets of a time together. */
+class CloseGroups {
+  visited = 0
+  readonly #context: ApiContext
+  readonly #query: Omit<MarketQuery, 'after' | 'limit'>
+  readonly #from: number
+  readonly #end: number
+  #after: MarketQuery['after']
+  #waiting: { state: MarketState; closes: number }[] = []
+  #isDone: boolean
+
+  constructor(context: ApiContext, filters: ContractFilters, page: Page, now: number) {
+    const { text, asset, window, kind, status } = filters
+    const isUp = isAscending(status)
+    this.#context = context
+    this.#from = Math.max(page.from, isUp ? now : 0)
+    this.#end = status === 'closed' ? Math.min(page.end, now + 1) : page.end
+    this.#query = {
+      text,
+      asset,
+      window,
+      hasAsset: true,
+      sort: 'close_time',
+      order: isUp ? 'asc' : 'desc',
+    }
+    const place = placeOf(page)
+    const begin = place?.closes ?? (isUp ? this.#from : this.#end - 1)
+    // No venue's id is empty, and none sorts after this letter: the list begins at the time itself.
+    this.#after = { openTime: 0, value: begin, venue: isUp ? '' : LAST_ID, marketId: '' }
+    this.#isDone = kind === 'event'
+  }
+
+  /** The next time at which markets close; undefined at the end. */
+  async next(): Promise<CloseGroup | undefined> {
+    for (;;) {
+      const first = this.#waiting[0]
+      if (first !== undefined) {
+        const end = this.#waiting.findIndex(({ closes }) => closes !== first.closes)
+        if (end > 0 || this.#isDone) {
+          const markets = this.#waiting.splice(0, end > 0 ? end : this.#waiting.length)
+          const isIn = first.closes >= this.#from && first.closes < this.#end
+          if (isIn) return { closes: first.closes, markets: markets.map(({ state }) => state) }
+          this.#isDone = true
+          this.#waiting = []
+        }
+      }
+      if (this.#isDone && this.#waiting.length === 0) return undefined
+      await this.#read()
+    }
+  }
+
+  async #read(): Promise<void> {
+    const query = { ...this.#query, after: this.#after, limit: SLICE }
+    const { markets, hasMore, reached } = await this.#context.store.markets(query)
+    for (const market of markets) {
+      const { venue, marketId } = market.record
+      this.#after = { openTime: market.sortTime, venue, marketId, value: market.sortValue }
+      // Markets without a close time come last.
+      if (market.sortValue === null) this.#isDone = true
+      else this.#waiting.push({ state: market, closes: market.sortValue })
+    }
+    this.#after = reached ?? this.#after
+    this.visited += Math.max(markets.length, 1)
+    this.#isDone ||= !hasMore
+    await yieldToEventLoop()
+  }
+}
+
+// The contracts of a group. A search finds single members, and markets without an asset are not in the
+// list: then the other members are looked up.
+async function contractsOf(
+  context: ApiContext,
+  { kind, text }: ContractFilters,
+  { closes, markets }: CloseGroup,
+): Promise<readonly Placed[]> {
+  const { store } = context
+  const operator = operatorOf(context)
+  const groups = new Map<string, { subject: ContractSubject; markets: MarketState[] }>()
+  for (const state of markets) {
+    const derived = deriveTerms(state.record)
+    if (derived === undefined || (kind !== undefined && derived.subject.kind !== kind)) continue
+    const id = printContractId(derived.subject)
+    const group = groups.get(id)
+    if (group === undefined) groups.set(id, { subject: derived.subject, markets: [state] })
+    else group.markets.push(state)
+  }
+  const placed: Placed[] = []
+  for (const [id, group] of groups) {
+    const isWhole = group.subject.kind === 'up_down' && text === undefined
+    const contract = isWhole
+      ? await joinContract(store, operator, { id, ...group })
+      : await readContract(store, operator, id)
+    if (contract !== undefined) placed.push({ contract, closes })
+  }
+  return placed
+}
+
+// The contracts that only the operator's file names, in the range of the page.
+async function namedContracts(
+  context: ApiContext,
+  { kind, text, asset, window }: ContractFilters,
+  { from, end }: Page,
+): Promise<Placed[]> {
+  const operator = operatorOf(context)
+  if ((kind ?? 'event') !== 'event' || asset !== undefined || window !== undefined) return []
+  const placed: Placed[] = []
+  const words = text?.toLowerCase().split(/\s+/) ?? []
+  for (const id of operator.named.keys()) {
+    if (!id.startsWith('x-')) continue
+    const contract = await readContract(context.store, operator, id)
+    const closes = contract === undefined ? undefined : windowOf(contract).closes
+    if (contract === undefined || closes === undefined || closes < from || closes >= end) continue
+    const titles = [id, contract.title, ...contract.members.map(({ state }) => state.record.title)]
+    const all = titles.join(' ').toLowerCase()
+    if (words.every((word) => all.includes(word))) placed.push({ contract, closes })
+  }
+  return placed
+}

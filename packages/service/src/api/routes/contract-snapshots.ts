@@ -1,0 +1,51 @@
+import { CONTRACT_SNAPSHOT_SCHEMA, contractOf, INTERVALS, membersOf } from '@priorbook/sdk/wire'
+import { toGapJson } from '@priorbook/sdk/wire'
+import { readAligned, toFlatRow } from '../contracts/aligned.ts'
+import { findContract } from '../contracts/find.ts'
+import { notOpenYet, openRange } from '../contracts/range.ts'
+import { answerList } from '../pages/answer-rows.ts'
+import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { rangeMeta, styleOf } from '../pages/page.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { withheldNotice } from './contracts.ts'
+
+/** The best prices of all members of a contract, aligned in time. */
+export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
+  contractOf('contract_snapshots'),
+  async (request, context) => {
+    const { query, grant, format } = request
+    const { interval = '1m' } = query
+    const style = styleOf(query)
+    const contract = await findContract(context, grant, request.path.contract_id)
+    const page = openRange(request, context, contract, { interval })
+    const early = notOpenYet(request, context, contract)
+    const { rows, gaps, next } = await readAligned(
+      context,
+      contract.members,
+      {
+        start: Math.max(Number(page.state['at'] ?? 0), page.from),
+        end: early === undefined ? Math.min(page.end, context.now()) : 0,
+        interval: INTERVALS[interval],
+        limit: page.limit,
+        window: page.range.window,
+      },
+      style,
+    )
+    const flat = format === 'csv' ? rows.map(toFlatRow) : rows
+    const columns = format === 'csv' ? Object.keys(flat[0] ?? {}) : COLUMNS
+    return answerList<Readonly<Record<string, unknown>>>(request, {
+      type: 'snapshot',
+      rows: flat,
+      columns,
+      meta: {
+        range: rangeMeta(page.range, style),
+        member_gaps: gaps.map((gap) => toGapJson(gap, style)),
+      },
+      notices: presentNotices(early, windowNotice(page.range), withheldNotice(contract)),
+      page,
+      next: next === undefined ? undefined : { at: next },
+    })
+  },
+)
+
+const COLUMNS = membersOf(CONTRACT_SNAPSHOT_SCHEMA)
