@@ -123,8 +123,7 @@ function MarketRow(props: {
         </a>
       </span>
       <span role="cell">
-        <StatusWord status={status} />{' '}
-        {winner !== null && <span class="winner">{winner}</span>}
+        <StatusWord status={status} /> {winner !== null && <span class="winner">{winner}</span>}
       </span>
       <span role="cell" class="num bid">
         <b>Bid </b>
