@@ -103,6 +103,10 @@ const CONSOLIDATED_MEMBER_SCHEMA = named(
     best_ask: DECIMAL_OR_NULL,
     net_bid: described(DECIMAL_OR_NULL, 'After the fee of a taker.'),
     net_ask: DECIMAL_OR_NULL,
+    net_no_ask: described(
+      DECIMAL_OR_NULL,
+      'What No costs after the fee; who buys it takes the best bid of Yes.',
+    ),
     fee: orNull(FEE_SCHEMA),
     ...ROW,
   }),
@@ -157,6 +161,18 @@ const ORDER_SCHEMA = named(
   }),
 )
 
+const PAIR_SCHEMA = named(
+  'ConsolidatedPair',
+  objectOf({
+    yes: described(COUNT, 'The place in `members` of the one on which Yes is bought.'),
+    no: described(COUNT, 'The place of the one on which No is bought.'),
+    edge: described(
+      DECIMAL,
+      'What is left of 1 after both prices and fees, per share; may be negative.',
+    ),
+  }),
+)
+
 /** The schema of one book over all venues. */
 export const CONSOLIDATED_SCHEMA = named(
   'Consolidated',
@@ -166,6 +182,10 @@ export const CONSOLIDATED_SCHEMA = named(
     members: listOf(CONSOLIDATED_MEMBER_SCHEMA),
     bids: CONSOLIDATED_SIDE_SCHEMA,
     asks: CONSOLIDATED_SIDE_SCHEMA,
+    pair: described(
+      orNull(PAIR_SCHEMA),
+      'The cheapest Yes and No of two members; null where there are no two.',
+    ),
     order: described(orNull(ORDER_SCHEMA), 'The best way to trade `size`; null without a size.'),
     disclaimer: TEXT,
   }),

@@ -2,6 +2,7 @@ import type { Command } from '../../command-line/index.ts'
 import type { CliExtra } from '../command.ts'
 import { BACKTEST } from './backtest.ts'
 import { BOOK } from './book.ts'
+import { COMPARE } from './compare.ts'
 import { completionCommand } from './completion.ts'
 import { COVERAGE } from './coverage.ts'
 import { DOWNLOAD } from './download.ts'
@@ -21,6 +22,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   MARKETS,
   EVENTS,
   BOOK,
+  COMPARE,
   WATCH,
   DOWNLOAD,
   VERIFY,

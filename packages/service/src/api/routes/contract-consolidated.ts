@@ -1,5 +1,11 @@
-import { MONEY_DECIMALS, NET_DECIMALS, printMoney, SHARE_DECIMALS } from '@priorbook/sdk/backtest'
-import { parseScaled, printScaled, PriorbookError, VENUES } from '@priorbook/sdk/domain'
+import {
+  MONEY_DECIMALS,
+  NET_DECIMALS,
+  NET_ONE,
+  printMoney,
+  SHARE_DECIMALS,
+} from '@priorbook/sdk/backtest'
+import { parseScaled, POW10, printScaled, PriorbookError, VENUES } from '@priorbook/sdk/domain'
 import {
   contractOf,
   decimalJson,
@@ -56,6 +62,7 @@ export const CONTRACT_CONSOLIDATED_ROUTE: Route = defineRoute(
       members: members.map((one) => toMemberJson(one, at, style)),
       bids: toSideJson(members, bids.slice(0, depth), 'sell', style),
       asks: toSideJson(members, asks.slice(0, depth), 'buy', style),
+      pair: toPairJson(members, style),
       order:
         size === undefined || side === undefined
           ? null
@@ -147,6 +154,7 @@ function toMemberJson(
     best_ask: price(ask),
     net_bid: net(bid === undefined ? undefined : fees?.net.sell(bid)),
     net_ask: net(ask === undefined ? undefined : fees?.net.buy(ask)),
+    net_no_ask: net(noCost(one)),
     fee:
       fees === undefined
         ? null
@@ -160,6 +168,31 @@ function toMemberJson(
     age_ms: row === undefined ? null : decimalJson(printScaled(at - row.received, 3), style),
     reason: toReasonJson(one, style),
   }
+}
+
+// Who buys No takes the best bid of Yes.
+function noCost({ member, book, fees }: FeedMember): number | undefined {
+  const bid = book?.bids.price[0]
+  if (bid === undefined) return undefined
+  const one = POW10[VENUES[member.state.record.venue].priceDecimals]!
+  return fees?.net.buy(one - bid)
+}
+
+function toPairJson(members: readonly FeedMember[], style: ValueStyle): ConsolidatedJson['pair'] {
+  let best: { yes: number; no: number; edge: number } | undefined
+  for (const [yes, { book, fees }] of members.entries()) {
+    const ask = book?.asks.price[0]
+    const cost = ask === undefined ? undefined : fees?.net.buy(ask)
+    if (cost === undefined) continue
+    for (const [no, other] of members.entries()) {
+      const rest = no === yes ? undefined : noCost(other)
+      if (rest === undefined) continue
+      const edge = NET_ONE - cost - rest
+      if (best === undefined || edge > best.edge) best = { yes, no, edge }
+    }
+  }
+  if (best === undefined) return null
+  return { ...best, edge: decimalJson(printScaled(best.edge, NET_DECIMALS), style)! }
 }
 
 function toSideJson(

@@ -147,7 +147,7 @@ describe('the consolidated book', () => {
     const call = await caller()
     const { body } = await call.get(`${BASE}/consolidated?${AT}`)
     expect(violations(schemaOf('contract_consolidated'), body.data)).toEqual([])
-    const { asks, bids, members, order } = body.data as ConsolidatedJson
+    const { asks, bids, members, pair, order } = body.data as ConsolidatedJson
     // B: 0.45 + 0.07 × 0.45 × 0.55. A delivers 1 − 0.02 × min(p, 1 − p) / p of a share:
     // 0.52 / (1 − 0.0096 / 0.52) and 0.55 / (1 − 0.009 / 0.55). C: 0.6 + 0.07 × 0.6 × 0.4.
     expect(asks).toEqual({
@@ -170,6 +170,13 @@ describe('the consolidated book', () => {
       net_ask: '0.467325',
       fee: { basis: 'table', formula: expect.stringContaining('0.07 × C × p × (1 − p)') as string },
     })
+    // No of C at 0.5 costs 0.5175, and Yes of B 0.467325.
+    expect(members.map(({ net_no_ask: cost }) => cost)).toEqual([
+      '0.529780564264',
+      '0.6168',
+      '0.5175',
+    ])
+    expect(pair).toEqual({ yes: 1, no: 2, edge: '0.015175' })
     expect(order).toBeNull()
     expect(body.meta['notice']).toMatchObject({ code: 'collateral_mixed' })
   })
