@@ -7,6 +7,7 @@ import { openTruth, type Truth, type TruthOptions } from './core/truth.ts'
 import type {
   Fill,
   Proposition,
+  RoundProposition,
   Upstream,
   UpstreamCredentials,
   UpstreamLimits,
@@ -287,7 +288,8 @@ class RunningEmulator implements Emulator {
     const { venue, index, phase, outcome } = proposition
     const keys = this.setups.get(venue)?.upstream.keys(proposition) ?? []
     const winner = outcome === undefined ? {} : { winner: outcome.winner }
-    this.truth.note({ type: 'market', venue, index, keys, phase, ...winner })
+    const round = proposition.topic === undefined ? { round: roundOf(proposition) } : {}
+    this.truth.note({ type: 'market', venue, index, keys, phase, ...winner, ...round })
   }
 
   /** Moves the world up to now, one slice at a time, and schedules the next turn. */
@@ -335,4 +337,10 @@ function ratesOf({ rates, flood }: EmulatorOptions): (venue: VenueId) => MarketR
   const all = { ...DEFAULT_RATES, ...rates }
   const flooded = { ...all, changes: 0, trades: 0 }
   return (venue) => (flood?.venue === venue ? flooded : all)
+}
+
+// The same round has the same values at every venue.
+function roundOf({ asset, window, openTime, closeTime, strike }: RoundProposition) {
+  const about = { asset, window, opens: openTime, closes: closeTime }
+  return strike === undefined ? about : { ...about, strike }
 }

@@ -75,6 +75,15 @@ export type TruthEvent =
       readonly keys: readonly string[]
       readonly phase: Phase
       readonly winner?: string
+      /** What a round is about; absent for other markets. Times are those of all venues, in milliseconds. */
+      readonly round?: {
+        readonly asset: string
+        readonly window: string
+        readonly opens: number
+        readonly closes: number
+        /** A fixed price to compare with; absent: the price at the start. */
+        readonly strike?: string
+      }
     }
 
   /** A trade happened, whether a client heard of it or not; `fill` is in the terms of the first outcome. */
