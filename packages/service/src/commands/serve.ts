@@ -610,8 +610,9 @@ function showLine(status: () => ServiceStatus, isTerminal: boolean): { end(): vo
     const perSecond = ((messages - before) * 1000) / (now - beforeAt)
     before = messages
     beforeAt = now
-    const line = toStatusLine(state, perSecond)
-    if (isTerminal) process.stdout.write(`\r\u001b[2K${line.slice(0, process.stdout.columns - 1)}`)
+    const width = isTerminal ? process.stdout.columns - 1 : Infinity
+    const line = toStatusLine(state, perSecond, width)
+    if (isTerminal) process.stdout.write(`\r\u001b[2K${line}`)
     else console.log(line)
   }
   const timer = setInterval(print, isTerminal ? LINE_MS : PIPED_LINE_MS)

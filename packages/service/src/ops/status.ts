@@ -31,20 +31,32 @@ export type ServiceStatus = {
   }
 }
 
-/** One line for a terminal: what is being recorded right now. */
-export function toStatusLine(status: ServiceStatus, perSecond: number): string {
+/** One line for a terminal: what is being recorded right now, in the longest form that fits into its width. */
+export function toStatusLine(status: ServiceStatus, perSecond: number, width: number): string {
   const { recorder, files } = status
-  if (files !== undefined) return `serving ${files.files} files, ${files.refused.length} refused`
+  if (files !== undefined) {
+    return `serving ${files.files} files, ${files.refused.length} refused`.slice(0, width)
+  }
   if (recorder === undefined) return 'not recording'
-  const parts = Object.entries(recorder.venues).map(([venue, { connector, books, counts }]) => {
-    const name = VENUES[venue as VenueId].label.replace('Venue ', '')
-    if (connector.state === 'no_credentials') return `${name} no credentials`
-    const trouble = connector.state === 'recording' ? '' : ` ${connector.state}`
-    return `${name}${trouble} ${books.open} books ${short(counts.observations)} rows`
-  })
-  const lag = `${perSecond.toFixed(0)} msg/s, lag p99 ${recorder.lag.p99Ms.toFixed(0)} ms`
-  const full = recorder.diskFull ? ' DISK FULL' : ''
-  return `${parts.join(' · ')} · ${lag}${full}`
+  const full = recorder.diskFull ? 'DISK FULL · ' : ''
+  const rate = `${perSecond.toFixed(0)} msg/s`
+  const lag = `lag p99 ${recorder.lag.p99Ms.toFixed(0)} ms`
+  const venues = (form: (books: number, rows: string) => string): string =>
+    Object.entries(recorder.venues)
+      .map(([venue, { connector, books, counts }]) => {
+        const name = VENUES[venue as VenueId].label.replace('Venue ', '')
+        if (connector.state === 'no_credentials') return `${name} no credentials`
+        const trouble = connector.state === 'recording' ? '' : ` ${connector.state}`
+        return `${name}${trouble} ${form(books.open, short(counts.observations))}`
+      })
+      .join(' · ')
+  const forms = [
+    `${full}${venues((books, rows) => `${books} books ${rows} rows`)} · ${rate}, ${lag}`,
+    `${full}${venues((books, rows) => `${books} books ${rows}`)} · ${rate}, ${lag}`,
+    `${full}${venues((books) => `${books} books`)} · ${rate}, ${lag}`,
+    `${full}${venues((books) => String(books))} books · ${rate}`,
+  ]
+  return forms.find((form) => form.length <= width) ?? forms.at(-1)!.slice(0, width)
 }
 
 function short(count: number): string {
