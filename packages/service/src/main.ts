@@ -8,6 +8,7 @@ import {
 } from '@priorbook/sdk/command-line'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { COMMON_OPTIONS, type ServerExtra } from './commands/command.ts'
+import { explainSystem } from './commands/system-failure.ts'
 import { toDataFolder } from './lib/data-folder.ts'
 
 /** The program `priorbook-server`. */
@@ -47,7 +48,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     isJson: json,
   }),
   explain(error) {
-    if (!(error instanceof PriorbookError)) return undefined
+    if (!(error instanceof PriorbookError)) return explainSystem(error)
     const { code, message } = error
     const { hint } = error as { readonly hint?: string }
     const exit = code === 'invalid_argument' ? 'usage' : 'failed'

@@ -16,6 +16,7 @@ export const ERROR_CODES = {
   unsupported_format: 'The data was written by a format version that this build cannot read.',
   newer_schema: 'The database was written by a newer Priorbook; upgrade to open it.',
   store_locked: 'Another process already writes to this data folder.',
+  already_running: 'A service already records into this data folder; its address is named.',
   store_read_only: 'The data folder or the store handle does not allow writing.',
   disk_full: 'There is no space left for the write; no part of it was stored.',
   store_unavailable: 'The store could not be opened or read.',

@@ -31,7 +31,7 @@ const MAX_PAUSE_MS = 10_000
 // A worker that lived this long is restarted after the shortest pause again.
 const STEADY_MS = 60_000
 // Max ports after the wanted one that are tried.
-const MAX_OTHER_PORTS = 20
+export const MAX_OTHER_PORTS = 20
 
 /** Starts worker processes that share one port. */
 export async function startApiWorkers(

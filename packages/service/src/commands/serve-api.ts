@@ -32,7 +32,7 @@ export async function serveApi(options: {
   readonly logFile: string | undefined
   readonly onTrouble: (fields: object, message: string) => void
   readonly onDamage: (ref: InstrumentRef) => void
-}): Promise<Pick<ApiWorkers, 'tally' | 'stop'>> {
+}): Promise<Pick<ApiWorkers, 'tally' | 'stop' | 'url'>> {
   const { config, data, isRecording, hosted, logFile, onTrouble, onDamage } = options
   const isEmulated = isRecording && config.upstream === 'emulator'
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
@@ -78,6 +78,7 @@ export async function serveApi(options: {
   const timer = setInterval(() => sendPulse(options.status()), PULSE_MS)
   for (const line of firstLines(workers.url, data, isEmulated)) console.log(line)
   return {
+    url: workers.url,
     tally: () => workers.tally(),
     async stop() {
       clearInterval(timer)

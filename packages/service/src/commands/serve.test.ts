@@ -1,4 +1,14 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -177,5 +187,72 @@ describe('serve --upstream none', () => {
       .map((file) => readFileSync(file).toString('latin1'))
     expect([printed(), ...texts].filter((text) => text.includes(key.slice(8, 20)))).toEqual([])
     expect(printed()).toContain('"route":"health"')
+  })
+})
+
+describe('a start that cannot go on', () => {
+  const emulated = join(scratch, 'emulated')
+  const args = ['--data', emulated, '--upstream', 'emulator', '--workers', '1', '--speed', '10']
+
+  it('names the service that already records into the folder', async () => {
+    const first = await startServe(scratch, args)
+    onTestFinished(() => void first.child.kill('SIGKILL'))
+    await expect.poll(() => existsSync(join(emulated, 'serve.json'))).toBe(true)
+    const second = await startServe(scratch, args)
+    expect(await second.ended).toBe(1)
+    expect(second.printed()).toContain(
+      `already running at ${first.url}/ (process ${first.child.pid})`,
+    )
+    expect(second.printed()).not.toMatch(/store_locked|^ +at /m)
+    expect((await fetch(`${first.url}/v3/health`)).status).toBe(200)
+    // One that was killed leaves its note, which does not keep the next from starting.
+    await first.end('SIGKILL')
+    expect(existsSync(join(emulated, 'serve.json'))).toBe(true)
+    const third = await startServe(scratch, args)
+    onTestFinished(() => void third.child.kill('SIGKILL'))
+    expect((await fetch(`${third.url}/v3/health`)).status).toBe(200)
+    await expect
+      .poll(() => readFileSync(join(emulated, 'serve.json'), 'utf8'))
+      .toContain(String(third.child.pid))
+    expect(await third.end()).toBe(0)
+    expect(existsSync(join(emulated, 'serve.json'))).toBe(false)
+  })
+
+  it('says in words that a folder cannot be written', async () => {
+    const locked = mkdtempSync(join(tmpdir(), 'priorbook-locked-'))
+    chmodSync(locked, 0o555)
+    onTestFinished(() => rmSync(locked, { recursive: true, force: true }))
+    // The superuser may write everywhere.
+    const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
+    const bin = fileURLToPath(new URL('../../bin/priorbook-server.mjs', import.meta.url))
+    const { status, stderr } = spawnSync(
+      process.execPath,
+      [bin, 'serve', '--upstream', 'emulator', '--data', join(locked, 'data')],
+      { cwd: locked, encoding: 'utf8', ...user },
+    )
+    expect([status, stderr]).toEqual([1, expect.stringContaining('cannot be written or read')])
+    expect(stderr).toContain('--data DIR')
+    expect(stderr).not.toMatch(/^ +at /m)
+  })
+})
+
+describe('the operators’ port', () => {
+  it('moves on where another service has the default one', async () => {
+    const taken = createServer()
+    await new Promise<void>((resolve) => {
+      // Whoever has it already does as well.
+      taken.once('error', () => resolve())
+      taken.listen(9464, '127.0.0.1', () => resolve())
+    })
+    onTestFinished(() => void taken.close())
+    const served = await startServe(scratch, ['--data', data, '--upstream', 'none'], {
+      PRIORBOOK_OPS_PORT: '9464',
+    })
+    onTestFinished(() => void served.child.kill('SIGKILL'))
+    const port = Number(new URL(served.ops).port)
+    expect(port).toBeGreaterThan(9464)
+    expect(port).toBeLessThan(9485)
+    expect((await fetch(`${served.ops}/metrics`)).status).toBe(200)
+    expect(await served.end()).toBe(0)
   })
 })

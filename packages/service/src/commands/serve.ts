@@ -30,7 +30,8 @@ import { defineCommand } from './command.ts'
 import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './command-config.ts'
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
-import type { ApiWorkers } from './api-workers.ts'
+import { MAX_OTHER_PORTS, type ApiWorkers } from './api-workers.ts'
+import { explainLocked, forgetRunning, noteRunning } from './running-service.ts'
 import { serveApi } from './serve-api.ts'
 import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
@@ -128,6 +129,8 @@ async function serve(started: Config, data: DataFolder, reread: () => Config): P
       service = new Service(config, data, logFile)
     }
     return 0
+  } catch (error) {
+    throw await explainLocked(error, data)
   } finally {
     process.off('SIGTERM', onSignal)
     process.off('SIGINT', onSignal)
@@ -273,10 +276,18 @@ class Service {
   async #openOps(): Promise<void> {
     const ops = await openOps(this.#config.ops, () => this.status())
     this.#closers.push(() => ops.close())
+    if (this.#config.role === 'capture') this.#note(ops.url, `${ops.url}/metrics`)
     console.log(this.#firstLine())
     console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
     const { upstream } = this.#config
     this.#log.info({ url: ops.url, data: this.#data.path, upstream }, 'started')
+  }
+
+  // Only one service records into a folder; others may serve it beside that one.
+  #note(url: string, health: string): void {
+    if (!this.#isRecording) return
+    noteRunning(this.#data, { url: `${url}/`, health })
+    this.#closers.push(async () => forgetRunning(this.#data))
   }
 
   /**
@@ -549,7 +560,10 @@ class Service {
       onDamage: (ref) => this.#scrubber?.ask(ref),
     })
     api.then(
-      (started) => (this.#api = started),
+      (started) => {
+        this.#api = started
+        this.#note(started.url, `${started.url}/v3/health`)
+      },
       (error: unknown) => {
         this.#failure = { error }
         this.#stop.abort()
@@ -573,20 +587,19 @@ async function openMember(config: Config, data: DataFolder, log: Logger): Promis
   return new Member(config.store, data, config.recorder, log, nudge)
 }
 
-// The default port may be taken by another service on the same machine: any other port will do then.
+// The default port may be taken by another service on the same machine: the next free one will do then.
 async function openOps(
   listen: Config['ops'],
   status: () => ServiceStatus,
 ): ReturnType<typeof openOpsServer> {
-  try {
-    return await openOpsServer(listen, status, createMetrics(status))
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw cause
-    if (!isDefaultPort('ops.port', listen.port)) {
-      const where = `ops.port ${listen.host}:${listen.port}`
-      throw new PriorbookError('invalid_config', `${where} is taken`, { cause })
+  for (let port = listen.port; ; port++) {
+    try {
+      return await openOpsServer({ ...listen, port }, status, createMetrics(status))
+    } catch (error) {
+      const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
+      const mayMove = isDefaultPort('ops.port', listen.port) && port < listen.port + MAX_OTHER_PORTS
+      if (code !== 'EADDRINUSE' || !mayMove) throw error
     }
-    return openOpsServer({ ...listen, port: 0 }, status, createMetrics(status))
   }
 }
 
