@@ -61,16 +61,30 @@ writeFileSync(
   join(out, 'package.json'),
   `${JSON.stringify({ ...source, exports }, undefined, 2)}\n`,
 )
+const [command] = Object.keys(source.bin)
+// Such as [22, 15] of ">=22.15".
+const leastNode = source.engines.node.replace('>=', '').split('.').map(Number)
+if (leastNode.length === 1) leastNode.push(0)
 const bin = join(out, 'bin', basename(Object.values(source.bin)[0]))
 mkdirSync(join(out, 'bin'))
 writeFileSync(
   bin,
   `#!/usr/bin/env node
+// Older versions of Node must be able to read this file: no await outside of a function, no new syntax.
 import module from 'node:module'
 
-module.enableCompileCache?.()
-const { main } = await import('../${MAINS[name]}')
-process.exitCode = await main(process.argv.slice(2))
+const wanted = ${JSON.stringify(leastNode)}
+const found = process.versions.node.split('.').map(Number)
+if (found[0] < wanted[0] || (found[0] === wanted[0] && found[1] < wanted[1])) {
+  console.error('${command} needs Node ' + wanted.join('.') + ' or later, this is ' + process.versions.node + '.')
+  process.exit(1)
+}
+if (module.enableCompileCache !== undefined) module.enableCompileCache()
+import('../${MAINS[name]}')
+  .then(({ main }) => main(process.argv.slice(2)))
+  .then((status) => {
+    process.exitCode = status
+  })
 `,
 )
 chmodSync(bin, 0o755)

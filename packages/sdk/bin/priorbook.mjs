@@ -1,6 +1,11 @@
 #!/usr/bin/env node
+// Older versions of Node must be able to read this file up to the check: it has no static import of what they lack,
+// and no `await` outside of a function.
 import '../../../scripts/check-node.mjs'
-import '../../../scripts/compile-cache.mjs'
 
-const { main } = await import('../src/cli/main.ts')
-process.exitCode = await main(process.argv.slice(2))
+void import('../../../scripts/compile-cache.mjs')
+  .then(() => import('../src/cli/main.ts'))
+  .then(({ main }) => main(process.argv.slice(2)))
+  .then((status) => {
+    process.exitCode = status
+  })

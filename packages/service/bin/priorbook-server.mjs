@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+// Older versions of Node must be able to read this file up to the check: it has no static import of what they lack,
+// and no `await` outside of a function.
 import '../../../scripts/check-node.mjs'
 
 // Bounds V8's young generation: by default short-lived objects of an import hold 150 MB. V8 reads the size
@@ -29,9 +31,12 @@ if (import.meta.main && !isBounded && process.platform !== 'win32') {
   )
 }
 
-await import('../../../scripts/compile-cache.mjs')
 // What a server records, its keys and its backups are for its own user: files 0600, folders 0700.
 process.umask(0o077)
 
-const { main } = await import('../src/main.ts')
-process.exitCode = await main(process.argv.slice(2))
+void import('../../../scripts/compile-cache.mjs')
+  .then(() => import('../src/main.ts'))
+  .then(({ main }) => main(process.argv.slice(2)))
+  .then((status) => {
+    process.exitCode = status
+  })
