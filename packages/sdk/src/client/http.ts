@@ -283,7 +283,9 @@ export function parseEnvelope<Data>({ body, requestId }: JsonAnswer): Envelope<D
   }
 }
 
-function noticesOf({ notice }: MetaJson): readonly NoticeJson[] {
+// Servers of older versions have `notice` alone.
+function noticesOf({ notices, notice }: Partial<MetaJson>): readonly NoticeJson[] {
+  if (notices !== undefined) return notices
   if (notice === undefined) return []
   return Array.isArray(notice) ? (notice as readonly NoticeJson[]) : [notice as NoticeJson]
 }

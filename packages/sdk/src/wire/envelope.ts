@@ -88,7 +88,14 @@ const META_MEMBERS = {
   ),
   market: described(orNull(MARKET_SCHEMA), 'The market as known at the last row of the page.'),
   schema_version: TEXT,
-  notice: anyOf(NOTICE_SCHEMA, listOf(NOTICE_SCHEMA)),
+  notices: described(
+    listOf(NOTICE_SCHEMA),
+    'What to know about the answer, such as why it is empty; always a list.',
+  ),
+  notice: described(
+    anyOf(NOTICE_SCHEMA, listOf(NOTICE_SCHEMA)),
+    'The same as it was before `notices`: absent, one notice, or a list of several.',
+  ),
   receipt: RECEIPT_SCHEMA,
 } as const
 

@@ -61,7 +61,7 @@ describe('an answer', () => {
     const { ask, key } = await create()
     const answer = await ask(`${ROWS}?limit=2`, { key })
     expect(answer.text).toBe(
-      '{"data":[{"n":0,"price":0.5200},{"n":1,"price":0.5200}],"meta":{"count":2,"range":null,"gaps":[],"market":{"market_id":"KXBTC"},"schema_version":"3.0"},"pagination":{"next_cursor":"next-one","has_more":true}}',
+      '{"data":[{"n":0,"price":0.5200},{"n":1,"price":0.5200}],"meta":{"count":2,"range":null,"gaps":[],"market":{"market_id":"KXBTC"},"schema_version":"3.0","notices":[]},"pagination":{"next_cursor":"next-one","has_more":true}}',
     )
     expect(answer.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
@@ -82,6 +82,26 @@ describe('an answer', () => {
     }
     const alias = await ask('/v3/venueb-alias/KXBTC/rows?limit=2', { key })
     expect(alias.text).toBe((await ask(`${ROWS}?limit=2`, { key })).text)
+  })
+
+  it('has its notices as a list, however many there are', async () => {
+    const common = { code: 'emulated_data', message: 'Emulated.' }
+    const metaOf = async (url: string, notice?: typeof common): Promise<object> => {
+      const { ask, keyOf } = await createTestServer({
+        routes: ROUTES,
+        ...(notice === undefined ? {} : { notice }),
+      })
+      return (await ask(url, { key: keyOf('unlimited') })).json()['meta'] as object
+    }
+    const none = await metaOf(ROWS)
+    expect(none).toMatchObject({ notices: [] })
+    expect(none).not.toHaveProperty('notice')
+    expect(await metaOf(ROWS, common)).toMatchObject({ notices: [common], notice: common })
+    const two = await metaOf('/v3/venuea-prediction/7/required?metric=chance', common)
+    const list = (two as { notices: unknown[] }).notices
+    expect(list).toHaveLength(2)
+    expect(two).toMatchObject({ notice: list })
+    expect(list.at(-1)).toEqual(common)
   })
 
   it('carries the common notice beside its own', async () => {

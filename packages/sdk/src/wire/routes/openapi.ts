@@ -10,7 +10,7 @@ export const ABOUT = `Full-depth order books of prediction markets as they were 
 
 Every request carries \`Authorization: Bearer <API_KEY>\`. Everything that reads data also exists without a key, over demonstration data, below \`/v3/demo\` (\`/v3/venueb/markets\` is \`/v3/demo/venueb/markets\`).
 
-Answers are \`{"data", "meta", "pagination"}\`. Rows are ordered by received time and sequence; \`start_time\` is inclusive, \`end_time\` exclusive. \`pagination.next_cursor\` goes into \`cursor\` with all other parameters unchanged; cursors never expire. What was not observed is a gap in \`meta.gaps\`: nothing is filled forward, and an empty answer says why in \`meta.notice\`. Errors are \`application/problem+json\` with a listed code.
+Answers are \`{"data", "meta", "pagination"}\`. Rows are ordered by received time and sequence; \`start_time\` is inclusive, \`end_time\` exclusive. \`pagination.next_cursor\` goes into \`cursor\` with all other parameters unchanged; cursors never expire. What was not observed is a gap in \`meta.gaps\`: nothing is filled forward, and an empty answer says why in \`meta.notices\`. Errors are \`application/problem+json\` with a listed code.
 
 The service does not reproduce hidden liquidity, queue priority or the market impact of a real order.`
 

@@ -15,7 +15,7 @@ export function besideHeaders(
   if (links.length > 0) headers.push('Link', links.join(', '))
   if (beside === undefined) return headers
   const { gaps, receipt } = beside
-  const notices = listOf(withCommon(beside.notices, common))
+  const notices = noticeList(withCommon(beside.notices, common))
   if (gaps !== undefined) headers.push('Priorbook-Gaps', String(gaps.count))
   if (notices.length > 0) headers.push('Priorbook-Notice', headerText(notices))
   if (receipt !== undefined) headers.push('Priorbook-Receipt', headerText(receipt))
@@ -26,12 +26,13 @@ export function besideHeaders(
 export function withCommon(own: Meta['notice'], common: Notice | undefined): Meta['notice'] {
   if (own === undefined) return common
   if (common === undefined) return own
-  const list = listOf(own)
+  const list = noticeList(own)
   if (list.length === 0) return common
   return list.some(({ code }) => code === common.code) ? own : [...list, common]
 }
 
-function listOf(notice: Meta['notice']): readonly Notice[] {
+/** Notices as a list, however many there are. */
+export function noticeList(notice: Meta['notice']): readonly Notice[] {
   if (notice === undefined) return []
   return Array.isArray(notice) ? (notice as readonly Notice[]) : [notice as Notice]
 }

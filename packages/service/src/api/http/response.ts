@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { PageBuffer, SCHEMA_VERSION } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { JsonText, ROWS_AT, type Answer, type Notice } from '../route.ts'
-import { besideHeaders, withCommon } from './beside.ts'
+import { besideHeaders, noticeList, withCommon } from './beside.ts'
 import { DATA_POLICY, FOR_EVER, PAGE_POLICY } from './headers.ts'
 import {
   chooseEncoding,
@@ -230,6 +230,7 @@ function tailOf({ meta, count, nextCursor }: DataAnswer, notice: Notice | undefi
     if (more[name] !== undefined) text += `,${JSON.stringify(name)}:${json(more[name])}`
   }
   const all = withCommon(own, notice)
+  text += `,"notices":${json(noticeList(all))}`
   if (all !== undefined) text += `,"notice":${json(all)}`
   const next = nextCursor === undefined ? 'null' : JSON.stringify(nextCursor)
   return `${text}},"pagination":{"next_cursor":${next},"has_more":${nextCursor !== undefined}}}`
