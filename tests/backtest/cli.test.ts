@@ -58,14 +58,23 @@ describe('priorbook backtest', () => {
     const run = await priorbook('backtest', file, ...files, '--out', out, '--why', '1')
     expect(run.status).toBe(EXIT_CODES.ok.status)
     expect(run.out).toMatch(/^result {17}-?\d/m)
+    expect(run.out).toMatch(/^result {17}-?[\d.]+ USD$/m)
+    expect(run.out).toMatch(/^fees {19}[\d.]+ USD$/m)
+    expect(run.out).toMatch(/^observed {15}\d+\.\d %, [\d,]+ books/m)
+    expect(run.out).toMatch(
+      /^models {17}queue pessimistic, proportional and optimistic; orders arrive after 50 ms; gaps: cancel$/m,
+    )
     expect(run.out).toContain('took what the recorded book showed')
     expect(run.out).toContain('does not reproduce hidden liquidity')
     expect(run.err).toContain('newest record')
     const report = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8')) as {
       format: string
+      headline: { return_on_peak_capital: number | null }
       fills: { count: number }
     }
     expect(report.format).toBe('priorbook-backtest/1')
+    const part = report.headline.return_on_peak_capital!
+    expect(run.out).toContain(`USD (return ${(part * 100).toFixed(1)} %)`)
     const lines = readFileSync(join(out, 'fills.csv'), 'utf8').trim().split('\n')
     expect(lines).toHaveLength(report.fills.count + 1)
     expect(readFileSync(join(out, 'report.html'), 'utf8')).toContain('</svg>')

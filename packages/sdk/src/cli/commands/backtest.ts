@@ -22,6 +22,7 @@ import { parseMicros } from '../../domain/index.ts'
 import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
 import type { WorkerMessage } from '../backtest-worker.ts'
 import { defineCommand, type CliContext } from '../command.ts'
+import { summarize } from '../backtest-summary.ts'
 import { CliError } from '../errors.ts'
 import { parseMarket, REFERENCES_OPTION } from '../options.ts'
 
@@ -64,7 +65,7 @@ export const BACKTEST = defineCommand({
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
       return
     }
-    await io.write(await summary(done.report))
+    await io.write(summarize(done.report, await hashReport(done.report)))
     if (done.train.length > 0) await io.write(`\nbefore the split\n${cells(done.train)}`)
     if (done.all.length > 1) await io.write(`\n${cells(done.all)}`)
     if (done.why !== undefined) await io.write(`\n${done.why}\n`)
@@ -187,33 +188,6 @@ function showProgress(bar: ProgressBar, job: BacktestJob, at: number, observatio
   const text = `${place}  ${(observations / 1e6).toFixed(2)} M books`
   if (from === undefined || to === undefined) bar.update(0, undefined, text)
   else bar.update(at - from, to - from, text)
-}
-
-async function summary(report: Report): Promise<string> {
-  const { headline, bracket, confidence, orders, fills, gaps, coverage } = report
-  const band =
-    confidence.low === null
-      ? `too few events (${confidence.events}) for a band`
-      : `95 % of ${confidence.events} events resampled: ${confidence.low} to ${confidence.high}`
-  const isOne = bracket === null || bracket.is_one_number
-  const lines = [
-    ...report.notices.map((text) => `! ${text}`),
-    isOne
-      ? `result                 ${headline.pnl}`
-      : `result                 ${bracket.pessimistic} … ${bracket.proportional} … ${bracket.optimistic} (by queue model)`,
-    `                       ${band}`,
-    `settled / open         ${headline.pnl_settled} / ${headline.pnl_open}`,
-    `fees                   ${headline.fees}`,
-    `peak capital           ${headline.peak_capital} (return ${headline.return_on_peak_capital ?? '–'})`,
-    `largest drawdown       ${headline.max_drawdown}`,
-    `orders                 ${orders.sent} sent, ${orders.rejected} refused, ${orders.with_fills} with fills`,
-    `fills                  ${fills.count}: ${fills.taker} took, ${fills.maker} rested`,
-    `near gaps              ${gaps.near.fills} fills, ${gaps.near.pnl}`,
-    `observed               ${coverage.observed}, ${coverage.observations} books, ${coverage.trades} trades`,
-    `report                 sha256 ${await hashReport(report)}`,
-    ...report.disclaimer,
-  ]
-  return `${lines.join('\n')}\n`
 }
 
 function cells(reports: readonly Report[]): string {

@@ -1,0 +1,62 @@
+import type { Report } from '../backtest/index.ts'
+import { printCount, printSpan } from '../command-line/index.ts'
+import { isVenueId, VENUES } from '../domain/index.ts'
+
+/** The result of a backtest for a terminal: amounts with their currency, shares as percent, models by name. */
+export function summarize(report: Report, hash: string): string {
+  const { headline, orders, fills, gaps, coverage } = report
+  const currency = currencyOf(report)
+  const amount = (text: string): string => `${text} ${currency}`
+  const share = percent(headline.return_on_peak_capital)
+  const rows: readonly (readonly [name: string, value: string])[] = [
+    ['result', resultOf(report, currency)],
+    ['', bandOf(report, currency)],
+    ['settled / open', `${headline.pnl_settled} / ${amount(headline.pnl_open)}`],
+    ['fees', amount(headline.fees)],
+    ['peak capital', `${amount(headline.peak_capital)} (return ${share})`],
+    ['largest drawdown', amount(headline.max_drawdown)],
+    ['orders', `${orders.sent} sent, ${orders.rejected} refused, ${orders.with_fills} with fills`],
+    ['fills', `${fills.count}: ${fills.taker} took, ${fills.maker} rested`],
+    ['near gaps', `${gaps.near.fills} fills, ${amount(gaps.near.pnl)}`],
+    [
+      'observed',
+      `${percent(coverage.observed)}, ${printCount(coverage.observations)} books, ${printCount(coverage.trades)} trades`,
+    ],
+    ['models', modelsOf(report)],
+    ['report', `sha256 ${hash}`],
+  ]
+  const lines = rows.map(([name, value]) => `${name.padEnd(22)} ${value}`)
+  const notices = report.notices.map((text) => `! ${text}`)
+  return `${[...notices, ...lines, ...report.disclaimer].join('\n')}\n`
+}
+
+// Where orders that rest may have filled or not, each queue model has a result of its own.
+function resultOf({ headline, bracket }: Report, currency: string): string {
+  if (bracket === null || bracket.is_one_number) return `${headline.pnl} ${currency}`
+  const { pessimistic, proportional, optimistic } = bracket
+  return `${pessimistic} (pessimistic) … ${proportional} (proportional) … ${optimistic} (optimistic) ${currency}, by queue model`
+}
+
+function bandOf({ confidence }: Report, currency: string): string {
+  const { events, low, high } = confidence
+  if (low === null) return `too few events (${events}) for a band`
+  return `95 % of ${events} events resampled: ${low} to ${high} ${currency}`
+}
+
+function modelsOf({ run, bracket }: Report): string {
+  const queue = bracket === null ? run.queue : 'pessimistic, proportional and optimistic'
+  const { entry } = run.latency as { readonly entry: unknown }
+  const latency = typeof entry === 'number' ? printSpan(entry / 1000) : 'as given'
+  return `queue ${queue}; orders arrive after ${latency}; gaps: ${run.gap_policy}`
+}
+
+function percent(share: number | null): string {
+  return share === null ? '–' : `${(share * 100).toFixed(1)} %`
+}
+
+// What the venues of the run pay in. Several currencies are added up one to one.
+function currencyOf({ markets }: Report): string {
+  const venues = new Set(markets.map(({ market }) => market.slice(0, market.indexOf(':'))))
+  const names = [...venues].filter(isVenueId).map((venue) => VENUES[venue].units.collateral)
+  return [...new Set(names)].join(' + ') || 'of collateral'
+}
