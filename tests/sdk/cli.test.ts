@@ -166,6 +166,9 @@ describe('commands that read', () => {
     const calendar = await run(['coverage', market])
     expect([calendar.status, calendar.out]).toEqual([0, expect.stringContaining('▒ degraded')])
     expect((await run(['coverage'])).out).toContain('venuea')
+    // No trades of the venue's history were fetched: not some of 1970.
+    const [covered] = lines((await run(['coverage', market, '--json'])).out)
+    expect(covered).toMatchObject({ backfilled_trades: null })
     const { status, out, err } = await run(['whoami'])
     expect([status, out]).toEqual([0, expect.stringMatching(/plan +unlimited/)])
     expect(out + err).not.toContain(key)

@@ -121,7 +121,7 @@ export async function toPastTrades(
   const key = toBackfillKey(instrument.key)
   const timeOf = async (order: 'asc' | 'desc'): Promise<number | undefined> => {
     const { rows } = await store.trades({ venue, key, order, start: window, limit: 1 })
-    return rows.received[0]
+    return rows.count === 0 ? undefined : rows.received[0]
   }
   const [first, last] = [await timeOf('asc'), await timeOf('desc')]
   // A merged tape has the rows and does not know what was requested for them.
