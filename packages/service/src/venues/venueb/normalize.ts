@@ -45,9 +45,10 @@ import {
  * Incremented when venue B's normalizer derives other events from the same bytes; stored with every
  * chunk. 2: lifecycle messages are market revisions. 3: records have asset, window, strike and
  * reference, and tickers that the venue does not name follow from the market's. 4: trades have what their
- * message said. 5: records have the event's facts, category and tags.
+ * message said. 5: records have the event's facts, category and tags. 6: candlesticks of the archive have
+ * values.
  */
-export const VENUEB_NORMALIZER_VERSION = 5
+export const VENUEB_NORMALIZER_VERSION = 6
 
 /** Creates the normalizer of venue B: messages of its socket and answers of its REST interface. */
 export function createVenueBNormalizer(): Normalizer {

@@ -37,9 +37,10 @@ import { isReferenceMessage, normalizeReference, referenceOf } from './reference
 /**
  * The version of venue C's normalizer, stored with every chunk.
  * 2: a change with a malformed entry becomes no row, instead of a part of it. 3: trades have what their
- * message said. 4: records have the event's facts, category and tags.
+ * message said. 4: records have the event's facts, category and tags. 5: markets other than rounds open with
+ * their listing, and not with the match that they are about.
  */
-const VENUEC_NORMALIZER_VERSION = 4
+const VENUEC_NORMALIZER_VERSION = 5
 
 /** Creates venue C's normalizer, which is stateless. */
 export function createVenueCNormalizer(): Normalizer {
