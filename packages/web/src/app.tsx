@@ -6,6 +6,7 @@ import { HomePage } from './pages/home-page.tsx'
 import { KeyPage } from './pages/key-page.tsx'
 import { MarketPage } from './pages/market-page.tsx'
 import { MarketsPage } from './pages/markets-page.tsx'
+import { ReferencePage } from './pages/reference-page.tsx'
 import { StatusPage } from './pages/status-page.tsx'
 import { EmptyNote } from './ui/trouble-note.tsx'
 import { TopBar } from './ui/top-bar.tsx'
@@ -48,6 +49,8 @@ function Page() {
       )
     case 'coverage':
       return <CoveragePage venue={here.venue} day={here.day} />
+    case 'reference':
+      return <ReferencePage asset={here.asset} feed={here.feed} />
     case 'status':
       return <StatusPage />
     case 'key':

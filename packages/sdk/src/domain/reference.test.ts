@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { parseNativeId } from './identity.ts'
-import { parseReferenceKey, referenceInstrument } from './reference.ts'
+import { parseMicros } from './micros.ts'
+import { parseReferenceKey, referenceInstrument, settlementFeed } from './reference.ts'
 import { VENUE_IDS, VENUES } from './venues/index.ts'
 
 it('names a feed once over all venues, in a key that leads back to it', () => {
@@ -23,4 +24,15 @@ it('takes no key of a market for a series', () => {
   for (const key of [...keys, 'reference', 'reference/chainlink', 'reference/chainlink/btc']) {
     expect(parseReferenceKey(key)).toBeUndefined()
   }
+})
+
+it.each([
+  ['venuec', '5m', '2026-08-06T23:59:59Z', 'chainlink'],
+  ['venuec', '15m', '2026-08-06T23:59:59Z', 'chainlink'],
+  ['venuec', '5m', '2026-08-07T00:00:00Z', 'twap30'],
+  ['venuec', '15m', '2026-08-07T00:00:00Z', 'twap60'],
+  ['venuec', '1h', '2026-08-07T00:00:00Z', undefined],
+  ['venueb', '15m', '2026-08-07T00:00:00Z', undefined],
+] as const)('a round of %s of %s that closes at %s settles on %s', (venue, window, close, feed) => {
+  expect(settlementFeed(venue, { window, close: parseMicros(close) })?.feed).toBe(feed)
 })

@@ -1,5 +1,5 @@
 import type { Instrument } from './identity.ts'
-import type { VenueId } from './venues/index.ts'
+import { VENUES, type ReferenceFeed, type VenueId } from './venues/index.ts'
 
 /**
  * A series of reference prices: what one feed of a venue says an asset is worth. It is stored like the
@@ -24,4 +24,17 @@ export function referenceInstrument(venue: VenueId, { feed, asset }: Reference):
 export function parseReferenceKey(key: string): Reference | undefined {
   const [, feed, asset] = KEY.exec(key) ?? []
   return feed === undefined || asset === undefined ? undefined : { feed, asset }
+}
+
+/** The feed that a round settles on; undefined where the venue has none, or does not say it for such rounds. */
+export function settlementFeed(
+  venue: VenueId,
+  round: { readonly window: string; readonly close: number },
+): ReferenceFeed | undefined {
+  return VENUES[venue].references.find(({ settles }) => {
+    if (settles === undefined) return false
+    const { windows, from = 0, until = Infinity } = settles
+    const isMeant = windows === undefined || windows.includes(round.window)
+    return isMeant && round.close >= from && round.close < until
+  })
 }

@@ -13,6 +13,8 @@ describe('addresses of the explorer', () => {
     { page: 'event', venue: 'venueb', eventId: 'KX-1/2 ä' },
     { page: 'coverage', venue: 'venueb', day: '2026-08-11' },
     { page: 'coverage', venue: undefined, day: undefined },
+    { page: 'reference', asset: undefined, feed: undefined },
+    { page: 'reference', asset: 'BTC', feed: 'twap30' },
     { page: 'status' },
     { page: 'key' },
   ])('round-trips: %o', (place) => {

@@ -19,6 +19,12 @@ export type Place =
       readonly venue: VenueId | undefined
       readonly day: string | undefined
     }
+  | {
+      readonly page: 'reference'
+      /** The asset and the feed that are shown; the first ones by default. */
+      readonly asset: string | undefined
+      readonly feed: string | undefined
+    }
   | { readonly page: 'status' }
   | { readonly page: 'key' }
   | { readonly page: 'nowhere'; readonly path: string }
@@ -82,6 +88,12 @@ export function parsePlace(pathname: string, search: string): Place {
         day: day !== null && /^\d{4}-\d\d-\d\d$/.test(day) ? day : undefined,
       }
     }
+    case 'reference':
+      return {
+        page: 'reference',
+        asset: query.get('asset') ?? undefined,
+        feed: query.get('feed') ?? undefined,
+      }
     case 'status':
       return { page: 'status' }
     case 'key':
@@ -111,6 +123,11 @@ export function printPlace(place: Place): string {
       if (place.venue !== undefined) query.set('venue', place.venue)
       if (place.day !== undefined) query.set('day', place.day)
       return withQuery('/coverage', query)
+    }
+    case 'reference': {
+      const { asset, feed } = place
+      const query = new URLSearchParams({ ...(asset && { asset }), ...(feed && { feed }) })
+      return withQuery('/reference', query)
     }
     case 'status':
     case 'key':

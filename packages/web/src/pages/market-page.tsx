@@ -18,6 +18,7 @@ import { Ladders } from '../ui/ladder.tsx'
 import { LineChart, type LineStyle } from '../ui/line-chart.tsx'
 import { LinkWord, StatusWord, VenueTag } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
+import { ReferencePanel } from '../ui/reference-panel.tsx'
 import { SamplesPanel } from '../ui/samples-panel.tsx'
 import { Scrubber } from '../ui/scrubber.tsx'
 import { Timeline } from '../ui/timeline.tsx'
@@ -224,6 +225,7 @@ function Charts({ store }: { readonly store: ChartStore }) {
   return (
     <>
       <PricePanel store={store} />
+      <ReferencePanel store={store} />
       <PanelBox
         title="Depth over time"
         calls={store.panel.calls}

@@ -56,6 +56,14 @@ export type ReferenceFeed = {
   readonly unit: string
   /** What the price is, as a sentence. */
   readonly description: string
+  /** The rounds that settle on it; absent where none does. */
+  readonly settles?: {
+    /** Their windows; absent for all. */
+    readonly windows?: readonly string[]
+    /** Those that close from this time on, and before that one. */
+    readonly from?: Micros
+    readonly until?: Micros
+  }
 }
 
 /** How the recorder orders a venue's book messages and finds lost ones. */

@@ -1,4 +1,8 @@
+import { parseMicros } from '../micros.ts'
 import type { VenueFacts } from './facts.ts'
+
+/** Since then rounds settle on averages of the oracle's price, before that on the price itself. */
+const AVERAGED = parseMicros('2026-08-07T00:00:00Z')
 
 /** Venue C: one book per outcome token, changes without numbers, full books after trades. */
 export const VENUE_C: VenueFacts = {
@@ -23,13 +27,20 @@ export const VENUE_C: VenueFacts = {
       feed: 'twap60',
       unit: 'USD',
       description: 'The time-weighted average of the oracle’s price over 60 seconds.',
+      settles: { windows: ['15m'], from: AVERAGED },
     },
     {
       feed: 'twap30',
       unit: 'USD',
       description: 'The time-weighted average of the oracle’s price over 30 seconds.',
+      settles: { windows: ['5m'], from: AVERAGED },
     },
-    { feed: 'chainlink', unit: 'USD', description: 'The price of the oracle’s data stream.' },
+    {
+      feed: 'chainlink',
+      unit: 'USD',
+      description: 'The price of the oracle’s data stream.',
+      settles: { until: AVERAGED },
+    },
     { feed: 'exchange', unit: 'USDT', description: 'The price of the last trade on an exchange.' },
   ],
   groupWord: 'an event',

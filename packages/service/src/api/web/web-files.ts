@@ -85,6 +85,7 @@ export const EXPLORER_PLACES: readonly string[] = [
   '/market/:venue/*',
   '/events',
   '/event/:venue/*',
+  '/reference',
   '/coverage',
   '/status',
   '/key',

@@ -1,0 +1,183 @@
+import { useComputed, useSignal } from '@preact/signals'
+import { VENUES } from '@priorbook/sdk/domain'
+import type { ReferenceSeriesJson } from '@priorbook/sdk/wire'
+import { useEffect, useMemo } from 'preact/hooks'
+import { key } from '../app/key.ts'
+import { createPanel } from '../app/panel.ts'
+import { useLoad } from '../app/use-load.ts'
+import { printCount } from '../model/decimal.ts'
+import { printPlace } from '../model/place.ts'
+import { printReference } from '../model/reference-line.ts'
+import { HOUR, microsOf, printSeconds } from '../model/time.ts'
+import { ReferenceLoader, type ReferenceQuery } from '../session/reference-feed.ts'
+import { GapTable } from '../ui/gap-table.tsx'
+import { PanelBox } from '../ui/panel.tsx'
+import { ReferenceChart } from '../ui/reference-chart.tsx'
+import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
+import { useWidth } from '../ui/use-size.ts'
+
+const LIST_MS = 10_000
+const HEIGHT = 260
+const SPANS = [
+  ['1 h', HOUR],
+  ['6 h', 6 * HOUR],
+  ['24 h', 24 * HOUR],
+] as const
+
+/** The recorded series of reference prices, and one of them over time. */
+export function ReferencePage(props: {
+  readonly asset: string | undefined
+  readonly feed: string | undefined
+}) {
+  const panel = useMemo(() => createPanel(), [key.value])
+  const { data, trouble } = useLoad(
+    async (signal) => {
+      panel.note('reference')
+      return (await panel.client.reference({}, { signal })).data
+    },
+    [panel],
+    LIST_MS,
+  )
+  const chosen = data === undefined ? undefined : chooseSeries(data, props)
+  return (
+    <main id="main" class="page reference-page" data-loaded={data === undefined ? 'no' : 'yes'}>
+      <div class="page-head">
+        <h1>Reference prices</h1>
+        <p class="quiet">What crypto rounds settle on, as the venues’ feeds said it.</p>
+      </div>
+      {trouble !== undefined && <TroubleNote trouble={trouble} />}
+      {data !== undefined && data.length === 0 && (
+        <EmptyNote
+          title="No reference price has been recorded"
+          text="A recorder follows the feeds of its venues unless its settings turn them off."
+        />
+      )}
+      {chosen !== undefined && (
+        <SeriesChart
+          key={`${key.value} ${chosen.venue} ${chosen.feed} ${chosen.asset}`}
+          series={chosen}
+        />
+      )}
+      {data !== undefined && data.length > 0 && (
+        <PanelBox title="Series" calls={panel.calls}>
+          <SeriesTable series={data} chosen={chosen} />
+        </PanelBox>
+      )}
+    </main>
+  )
+}
+
+/** The series that an address names, or else the first of its asset, or of all. */
+function chooseSeries(
+  series: readonly ReferenceSeriesJson[],
+  named: { readonly asset: string | undefined; readonly feed: string | undefined },
+): ReferenceSeriesJson | undefined {
+  const asset = named.asset?.toUpperCase()
+  const own = asset === undefined ? series : series.filter((one) => one.asset === asset)
+  return own.find(({ feed }) => feed === named.feed) ?? own[0] ?? series[0]
+}
+
+function SeriesTable(props: {
+  readonly series: readonly ReferenceSeriesJson[]
+  readonly chosen: ReferenceSeriesJson | undefined
+}) {
+  return (
+    <div class="table-scroll" tabIndex={0} role="group" aria-label="Series">
+      <table class="reference-table">
+        <thead>
+          <tr>
+            <th scope="col">Asset</th>
+            <th scope="col">Feed</th>
+            <th scope="col">What it is</th>
+            <th scope="col">First</th>
+            <th scope="col">Newest</th>
+            <th scope="col" class="num">
+              Prices
+            </th>
+            <th scope="col">Gap</th>
+          </tr>
+        </thead>
+        <tbody>
+          {props.series.map((one) => (
+            <tr key={one.key} class={one === props.chosen ? 'chosen' : ''}>
+              <td>{one.asset}</td>
+              <td>
+                <a
+                  href={printPlace({ page: 'reference', asset: one.asset, feed: one.feed })}
+                  aria-label={`${one.asset} by ${one.feed}`}
+                  {...(one === props.chosen ? { 'aria-current': 'true' as const } : {})}
+                >
+                  {one.feed}
+                </a>{' '}
+                <span class="quiet">{VENUES[one.venue].label}</span>
+              </td>
+              <td>{one.description}</td>
+              <td>{printSeconds(microsOf(one.first_time))}</td>
+              <td>{printSeconds(microsOf(one.last_time))}</td>
+              <td class="num">{printCount(one.prices)}</td>
+              <td>{one.open_gap === null ? 'none open' : one.open_gap.replaceAll('_', ' ')}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function SeriesChart({ series }: { readonly series: ReferenceSeriesJson }) {
+  const { asset, feed, unit, description } = series
+  const span = useSignal<number>(HOUR)
+  const last = useSignal(0)
+  const first = useSignal(0)
+  last.value = microsOf(series.last_time)
+  first.value = microsOf(series.first_time)
+  const query = useComputed<ReferenceQuery>(() => {
+    const to = last.value
+    // At least a minute, and nothing from before the first price.
+    const from = Math.min(to - 60_000_000, Math.max(first.value, to - span.value))
+    return { asset, feed, range: { from, to }, isLive: false }
+  })
+  const loader = useMemo(() => new ReferenceLoader(query), [])
+  useEffect(() => () => loader.close(), [loader])
+  const { ref, width } = useWidth()
+  const { value: data } = loader.data
+  const newest = data?.rows.at(-1)
+  const tools = (
+    <div class="segments" role="group" aria-label="Span of time">
+      {SPANS.map(([name, length]) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={span.value === length}
+          onClick={() => (span.value = length)}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  )
+  return (
+    <>
+      <PanelBox title={`${asset} by ${feed}`} calls={loader.panel.calls} tools={tools}>
+        <div class="chart" ref={ref}>
+          {data !== undefined && (
+            <ReferenceChart
+              data={data}
+              width={width}
+              height={HEIGHT}
+              label={`Reference price of ${asset} by ${feed} over time`}
+            />
+          )}
+        </div>
+        <p class="quiet">
+          {newest !== undefined && `Newest ${printReference(Number(newest.price))} ${unit}. `}
+          {description}
+        </p>
+        {loader.trouble.value !== undefined && <TroubleNote trouble={loader.trouble.value} />}
+      </PanelBox>
+      <PanelBox title="Gaps in this span">
+        <GapTable gaps={data?.gaps ?? []} now={last.value} />
+      </PanelBox>
+    </>
+  )
+}
