@@ -18,7 +18,7 @@ const normalize = (message: unknown) => normalizeVenueB(message, AT)
 const codeFor = (message: unknown) => codeOf(() => normalize(message))
 
 it('has a version', () => {
-  expect(VENUEB_NORMALIZER_VERSION).toBe(5)
+  expect(VENUEB_NORMALIZER_VERSION).toBe(6)
 })
 
 describe('orderbook_snapshot', () => {

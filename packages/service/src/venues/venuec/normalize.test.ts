@@ -48,7 +48,7 @@ const change = { kind: 'change', instrument: up, signed: false, ...observed }
 const claims = { bestBid: 4800, bestAsk: 5000 }
 
 it('has a version', () => {
-  expect(normalizer.version).toBe(4)
+  expect(normalizer.version).toBe(5)
 })
 
 describe('book', () => {
