@@ -134,7 +134,7 @@ describe('the emulator', () => {
     await expect(startEmulator({ history: -1 })).rejects.toThrow('history')
     await expect(startEmulator({ speed: 0 })).rejects.toThrow('speed')
     await expect(startEmulator({ markets: { venuec: 7 } })).rejects.toThrow('at most 6')
-    await expect(startEmulator({ breadth: { venuea: 7 } })).rejects.toThrow('no breadth')
+    await expect(startEmulator({ breadth: { venuea: 0.5 } })).rejects.toThrow('not a number')
     const ports = { venuec: Number(new URL((await start({})).control).port) }
     await expect(startEmulator({ ports })).rejects.toThrow('venuec: listen EADDRINUSE')
     const credentials = { venueb: { keyId: 'k', privateKey: 'no key' } }

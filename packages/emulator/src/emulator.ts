@@ -36,7 +36,7 @@ export type EmulatorOptions = {
   readonly history?: number
   /** Markets open at a time: of A and C at most 6, of B 12 by default and up to 1,002. */
   readonly markets?: Readonly<Partial<Record<VenueId, number>>>
-  /** Markets of many kinds that are open beside the rounds, of B and C: `{ venueb: 20_000 }`. */
+  /** Markets of many kinds that are open beside the rounds: `{ venueb: 20_000 }`. */
   readonly breadth?: Readonly<Partial<Record<VenueId, number>>>
   /** Where a venue allows finer prices, rounds have them from their middle on; false by default. */
   readonly fineTicks?: boolean

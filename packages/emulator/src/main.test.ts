@@ -70,7 +70,7 @@ describe('priorbook-emulator', () => {
       ['--faults', 'often'],
       ['--flood', 'venueb'],
       ['--breadth', '20000'],
-      ['--breadth', 'venuea:10'],
+      ['--breadth', 'venuex:10'],
       ['--breadth', 'venueb:0.5'],
       ['--nonsense'],
     ]) {

@@ -25,8 +25,7 @@ export type MarketStyle = {
   readonly refinesTick: boolean
   /** The finest step of prices from the middle of a window on; absent: the tick. */
   readonly finestGrain?: number
-  /** Absent: the venue has crypto rounds only. */
-  readonly breadth?: BroadStyle
+  readonly breadth: BroadStyle
 }
 
 /** How a venue lists topics. */

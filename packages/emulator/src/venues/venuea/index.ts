@@ -71,6 +71,7 @@ export const EMULATED_VENUE_A = {
     lot: 1,
     tieWinner: 'tie',
     refinesTick: false,
+    breadth: { matches: 'each', combos: 0 },
   },
   finestGrain: 0.01,
 } satisfies EmulatedVenue

@@ -1,7 +1,7 @@
 import { mirror } from '../../core/books.ts'
 import type {
   Payload,
-  RoundProposition,
+  Proposition,
   UpstreamAnswer,
   UpstreamRequest,
   World,
@@ -11,7 +11,7 @@ import { priceText, toObjects } from './ladder.ts'
 import type { Memory } from './memory.ts'
 import { invalid, JSON_TYPE, missing } from './refusal.ts'
 import type { Round, Rounds } from './rounds.ts'
-import { OUTCOMES, type Topics } from './topic.ts'
+import type { Topics } from './topic.ts'
 import { textsOf } from './texts.ts'
 
 /** The base path of the venue's routes. */
@@ -34,7 +34,7 @@ export function createRest(parts: RestParts): (request: UpstreamRequest) => Upst
   const { world, auth } = parts
   const rest = new Rest(parts)
   const routes: Readonly<Record<string, (query: URLSearchParams) => UpstreamAnswer>> = {
-    'category/list': () => good(CATEGORIES),
+    'category/list': () => rest.categories(),
     'market/list': (query) => rest.list(query),
     'market/search': (query) => rest.search(query),
     'market/detail': (query) => rest.detail(query),
@@ -62,8 +62,23 @@ class Rest {
     this.memory = memory
   }
 
+  categories(): UpstreamAnswer {
+    const names = new Set(
+      this.rounds.all().flatMap(({ proposition }) => proposition.topic?.category ?? []),
+    )
+    const others = [...names].filter((name) => categoryId(name) !== CRYPTO.id)
+    const more = others.map((name, index) => ({
+      id: categoryId(name),
+      name,
+      icon: 'topic_icon',
+      order: index + 2,
+      subcategories: [],
+    }))
+    return good({ categories: [CRYPTO, ...more] })
+  }
+
   list(query: URLSearchParams): UpstreamAnswer {
-    const page = selectRounds(this.rounds.all(), query)
+    const page = selectTopics(this.rounds.all(), query)
     if (typeof page === 'string') return invalid(page)
     const { chosen, ...rest } = page
     return good(
@@ -79,6 +94,7 @@ class Rest {
     if (count < 1 || count > MAX_FOUND) return invalid('topK')
     const chosen = this.rounds
       .all()
+      .filter(({ proposition }) => isFirst(proposition))
       .filter(({ proposition }) => searched(proposition).includes(words))
       .slice(-count)
       .reverse()
@@ -89,7 +105,7 @@ class Rest {
   detail(query: URLSearchParams): UpstreamAnswer {
     const topicId = wholeOf(query, 'marketTopicId')
     if (topicId === undefined) return missing('marketTopicId')
-    const round = this.rounds.byTopic(topicId)
+    const [round] = this.rounds.byTopic(topicId)
     if (round === undefined) return invalid('marketTopicId')
     return good(this.topics.detail(round), this.claims([round]))
   }
@@ -107,7 +123,7 @@ class Rest {
     const { book } = round.proposition
     const own = index === 0 ? book : mirror(book)
     const answer = {
-      outcome: OUTCOMES[index],
+      outcome: textsOf(round.proposition).outcomes[index],
       tokenId,
       timestamp: this.memory.changedAt(round.proposition),
       bids: toObjects(own.bids),
@@ -140,17 +156,22 @@ class Rest {
   }
 }
 
-const CATEGORIES = {
-  categories: [
-    {
-      id: 'crypto',
-      name: 'Crypto',
-      icon: 'crypto_icon',
-      order: 1,
-      subcategories: [{ id: 'up-down', name: 'Up/Down', icon: 'updown_icon', order: 1 }],
-    },
-  ],
+const CRYPTO = {
+  id: 'crypto',
+  name: 'Crypto',
+  icon: 'crypto_icon',
+  order: 1,
+  subcategories: [{ id: 'up-down', name: 'Up/Down', icon: 'updown_icon', order: 1 }],
 } as const
+
+function categoryId(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+}
+
+/** True for the market that stands for its topic in lists. */
+function isFirst({ topic, index }: Proposition): boolean {
+  return topic === undefined || topic.markets[0]?.index === index
+}
 
 function good(value: object, payloads: readonly Payload[] = []): UpstreamAnswer {
   return { status: 200, body: JSON.stringify(value), headers: JSON_TYPE, payloads }
@@ -162,7 +183,7 @@ function absent(status: number, error: string, path: string, timestamp: number):
   return { status, body, headers: JSON_TYPE }
 }
 
-function searched(proposition: RoundProposition): string {
+function searched(proposition: Proposition): string {
   const { title, slug, symbol, question } = textsOf(proposition)
   return [title, slug, symbol, question].join('\n').toLowerCase()
 }
@@ -188,7 +209,7 @@ const MAX_LIMIT = 100
  * Answers a list query with a page, or with the name of the invalid parameter. The list omits
  * resolved rounds, which can only be found by their topic id.
  */
-function selectRounds(rounds: readonly Round[], query: URLSearchParams): RoundPage | string {
+function selectTopics(rounds: readonly Round[], query: URLSearchParams): RoundPage | string {
   const offset = Number(query.get('offset') ?? 0)
   if (!Number.isSafeInteger(offset) || offset < 0) return 'offset'
   const limit = Number(query.get('limit') ?? DEFAULT_LIMIT)
@@ -200,14 +221,21 @@ function selectRounds(rounds: readonly Round[], query: URLSearchParams): RoundPa
   if (orderBy !== 'ASC' && orderBy !== 'DESC') return 'orderBy'
   const sign = orderBy === 'ASC' ? 1 : -1
 
-  const known =
-    (query.get('l1Category') ?? 'crypto') === 'crypto' &&
-    (query.get('l2Category') ?? 'up-down') === 'up-down'
-  const all = known ? rounds.filter(({ proposition }) => proposition.phase !== 'resolved') : []
+  const [first, second] = [query.get('l1Category'), query.get('l2Category')]
+  const all = rounds.filter(
+    ({ proposition }) =>
+      proposition.phase !== 'resolved' && isFirst(proposition) && isIn(proposition, first, second),
+  )
   all.sort((a, b) => sign * (rank(a) - rank(b)) || a.topicId - b.topicId)
   const chosen = all.slice(offset, offset + limit)
   const hasMore = offset + chosen.length < all.length
   return { chosen, total: all.length, offset, limit, hasMore }
+}
+
+function isIn({ topic }: Proposition, first: string | null, second: string | null): boolean {
+  const [own, below] =
+    topic === undefined ? [CRYPTO.id, CRYPTO.subcategories[0].id] : [categoryId(topic.category)]
+  return (first ?? own) === own && (second ?? below) === below
 }
 
 const RANKS: Readonly<Record<string, (round: Round) => number>> = {

@@ -1,11 +1,11 @@
 import { restingMoney } from '../../core/books.ts'
-import type { Payload, Phase, RoundProposition } from '../../core/upstream.ts'
+import type { Payload, Phase, Proposition } from '../../core/upstream.ts'
 import { moneyText, priceText } from './ladder.ts'
 import type { Memory } from './memory.ts'
 import type { Round, Rounds } from './rounds.ts'
 import { textsOf } from './texts.ts'
 
-/** Shows rounds as topics, in the three forms that the venue's routes have. */
+/** Shows topics, each named by one of its markets, in the three forms that the venue's routes have. */
 export interface Topics {
   listed(round: Round): object
   found(round: Round): object
@@ -13,9 +13,6 @@ export interface Topics {
   /** The truth-log payloads of any of the three. */
   claims(round: Round): Payload[]
 }
-
-/** The labels of the outcomes, in the order of their indexes. */
-export const OUTCOMES = ['Up', 'Down'] as const
 
 const TIMELINE_BEFORE = 3
 const TIMELINE_AFTER = 6
@@ -39,15 +36,14 @@ class TopicView implements Topics {
     const { proposition: of } = round
     return {
       ...describe(round),
-      ...VARIANT,
-      symbol: textsOf(of).symbol,
+      ...variantOf(of),
       participantCount: of.participants,
       ...TERMS,
-      ...money(of),
+      ...this.money(round),
       publishedAt: of.listTime,
       ...span(of),
       status: statusOf(of.phase),
-      markets: [this.market(round)],
+      markets: this.markets(round),
     }
   }
 
@@ -56,20 +52,20 @@ class TopicView implements Topics {
     const { imageUrl: _, ...words } = describe(round)
     return {
       ...words,
-      ...VARIANT,
-      symbol: textsOf(of).symbol,
+      ...variantOf(of),
       participantCount: of.participants,
       collateral: TERMS.collateral,
-      ...money(of),
+      ...this.money(round),
       ...span(of),
       status: statusOf(of.phase),
-      markets: [this.market(round)],
+      markets: this.markets(round),
     }
   }
 
   detail(round: Round): object {
     const { proposition: of } = round
     const { symbol } = textsOf(of)
+    if (of.topic !== undefined || symbol === undefined) return this.listed(round)
     const variantData = {
       type: 'CRYPTO_UP_DOWN',
       startPrice: of.phase === 'listed' ? null : of.startPrice,
@@ -82,6 +78,10 @@ class TopicView implements Topics {
   }
 
   claims(round: Round): Payload[] {
+    return this.rounds.byTopic(round.topicId).flatMap((one) => this.claimsOf(one))
+  }
+
+  private claimsOf(round: Round): Payload[] {
     const samples = ([0, 1] as const).flatMap((index) =>
       Object.entries(this.values(round, index)).map(([metric, value]): Payload => ({
         kind: 'sample',
@@ -110,6 +110,15 @@ class TopicView implements Topics {
       .map(({ topicId, proposition }) => ({ marketTopicId: topicId, ...span(proposition) }))
   }
 
+  private markets(round: Round): object[] {
+    return this.rounds.byTopic(round.topicId).map((one) => this.market(one))
+  }
+
+  /** What was traded and rests in all markets of a topic. */
+  private money(round: Round): ReturnType<typeof moneyOf> {
+    return moneyOf(this.rounds.byTopic(round.topicId).map(({ proposition }) => proposition))
+  }
+
   private market(round: Round): object {
     const { proposition: of } = round
     const { title, question, description } = textsOf(of)
@@ -122,7 +131,7 @@ class TopicView implements Topics {
       conditionId: round.conditionId,
       status: statusOf(of.phase),
       tradingStatus: TRADING[of.phase],
-      ...money(of),
+      ...moneyOf([of]),
       decimalPrecision: of.grain < 1 ? 6 : of.tick < 100 ? 3 : 2,
       outcomes: [this.outcome(round, 0), this.outcome(round, 1)],
     }
@@ -131,7 +140,7 @@ class TopicView implements Topics {
   private outcome(round: Round, index: 0 | 1): object {
     const flag = winnerFlag(round.proposition, index)
     return {
-      name: OUTCOMES[index],
+      name: textsOf(round.proposition).outcomes[index],
       ...this.values(round, index),
       index,
       tokenId: round.tokens[index],
@@ -147,6 +156,16 @@ class TopicView implements Topics {
 
 const DECIDED: ReadonlySet<Phase> = new Set(['determined', 'disputed', 'resolved'])
 const VARIANT = { topicType: 'FLAT', chartType: 'CRYPTO_UP_DOWN' } as const
+
+function variantOf(of: Proposition): object {
+  const { symbol } = textsOf(of)
+  if (symbol !== undefined) return { ...VARIANT, symbol }
+  return {
+    topicType: (of.topic?.markets.length ?? 1) > 1 ? 'GROUPED' : 'FLAT',
+    chartType: 'DEFAULT',
+  }
+}
+
 const TERMS = {
   collateral: 'USDT',
   feeRateBps: 200,
@@ -181,21 +200,28 @@ function statusOf(phase: Phase): string {
 }
 
 function describe(round: Round) {
-  const { slug, title, question, description, imageUrl } = textsOf(round.proposition)
+  const { proposition } = round
+  const { slug, question, description, imageUrl, title: own } = textsOf(proposition)
+  const title = proposition.topic?.title ?? own
   const vendor = { vendor: 'PREDICT_FUN', chainId: '56' }
   return { marketTopicId: round.topicId, ...vendor, slug, title, question, description, imageUrl }
 }
 
-function span({ openTime, closeTime }: RoundProposition): { startDate: number; endDate: number } {
+function span({ openTime, closeTime }: Proposition): { startDate: number; endDate: number } {
   return { startDate: openTime, endDate: closeTime }
 }
 
-function money({ volume, book }: RoundProposition): { tradeVolume: string; liquidity: string } {
-  return { tradeVolume: moneyText(volume), liquidity: moneyText(restingMoney(book)) }
+function moneyOf(markets: readonly Proposition[]): { tradeVolume: string; liquidity: string } {
+  const sum = (amountOf: (market: Proposition) => number): string =>
+    moneyText(markets.reduce((total, market) => total + amountOf(market), 0))
+  return {
+    tradeVolume: sum(({ volume }) => volume),
+    liquidity: sum(({ book }) => restingMoney(book)),
+  }
 }
 
 // A tie has no winner: both flags are false, and both shares pay half.
-function winnerFlag({ phase, outcome }: RoundProposition, index: 0 | 1): boolean | undefined {
+function winnerFlag({ phase, outcome }: Proposition, index: 0 | 1): boolean | undefined {
   if (phase !== 'resolved' || outcome === undefined) return undefined
   return outcome.winner === (index === 0 ? 'first' : 'second')
 }

@@ -57,9 +57,6 @@ export class Breadth {
     const { venue, style, rate } = plan
     const { seed, start, speed } = setting
     const { breadth } = style
-    if (breadth === undefined) {
-      throw new PriorbookError('invalid_argument', `${venue} has crypto rounds only, no breadth`)
-    }
     if (!Number.isInteger(plan.markets) || plan.markets < 1) {
       throw new PriorbookError('invalid_argument', `${plan.markets} is not a number of markets`)
     }
