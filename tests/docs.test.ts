@@ -71,6 +71,16 @@ describe('the docs say what the code says', () => {
     expect(pairs('docs/reference/errors.md', 'Error codes')).toEqual(ERROR_CODES)
   })
 
+  it('names files of the format tape as downloads are named', () => {
+    const files = '{*.md,docs/**/*.md,packages/*/README.md,packages/sdk/src/cli/commands/*.ts}'
+    for (const file of globSync(files, { cwd: root })) {
+      // `FILE.proof.tape` is what `--proof` writes beside a file.
+      const names = [...read(file).matchAll(/[\w*-]+(?:\.proof)?\.tape\b/g)].map(([name]) => name)
+      const wrong = names.filter((name) => !name.endsWith('.proof.tape') && name !== 'data.tape')
+      expect([file, wrong]).toEqual([file, []])
+    }
+  })
+
   it('lists every violation, gap reason and flag', () => {
     expect(pairs('docs/reference/errors.md', 'Row checks')).toEqual(VIOLATIONS)
     expect(pairs('docs/reference/gaps.md', 'Reasons')).toEqual(GAP_REASONS)

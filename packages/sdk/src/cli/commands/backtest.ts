@@ -53,8 +53,8 @@ export const BACKTEST = defineCommand({
   options: OPTIONS,
   examples: [
     'priorbook backtest strategy.ts --markets venueb:KXBTC15M-26AUG111515-15 --from 2026-08-11 --to 2026-08-12',
-    'priorbook backtest strategy.ts books.tape trades.tape --out report --queue bracket',
-    "priorbook backtest strategy.ts *.tape --params 'jump=600|1000|1500,hold=60|180' --split 2026-08-10",
+    'priorbook backtest strategy.ts books.pbx trades.pbx --out report --queue bracket',
+    "priorbook backtest strategy.ts *.pbx --params 'jump=600|1000|1500,hold=60|180' --split 2026-08-10",
   ],
   async run(context) {
     const { options, io } = context

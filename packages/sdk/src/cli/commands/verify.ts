@@ -24,7 +24,7 @@ export const VERIFY = defineCommand({
   },
   examples: [
     'priorbook verify venueb_KXBTC15M_books_2026-08-11.ndjson',
-    'priorbook verify books.tape --proof books.tape.proof.json --proof-key 4c1f…',
+    'priorbook verify books.pbx --proof books.pbx.proof.json --proof-key 4c1f…',
     'priorbook verify books.parquet --manifest books.parquet.manifest.json --json',
   ],
   async run(context) {
