@@ -113,6 +113,11 @@ describe('a spread', () => {
       const row = page.locator('.mbody .mrow').first()
       await row.waitFor()
       expect(await row.innerText()).toMatch(/Spread/)
+      // No figure runs into its neighbour.
+      const rights = await row
+        .locator('.num:visible')
+        .evaluateAll((cells) => cells.map((cell) => cell.scrollWidth <= cell.clientWidth))
+      expect(rights).not.toContain(false)
       expect(await page.locator('main').innerText()).not.toContain('±')
     })
   })
