@@ -1,6 +1,6 @@
 import type { ListedMarketJson } from '@priorbook/sdk/client'
 import { describe, expect, it } from 'vitest'
-import { activityOf, coverageBar, sortLoaded } from './market-sort.ts'
+import { activityOf, coverageBar, isTrading, sortLoaded } from './market-sort.ts'
 import { MINUTE } from './time.ts'
 
 const row = (first: number | null, last: number | null, observations: number) =>
@@ -22,6 +22,16 @@ describe('a list of markets', () => {
 
   it('does not overrate the first two rows of a market', () => {
     expect(activityOf(row(0, 1000, 2))).toBe(12)
+  })
+
+  it('has markets of the present only where their newest book is one', () => {
+    const now = 100 * MINUTE
+    const at = (last: number, status: string | null) => ({ ...row(0, last, 9), status }) as never
+    expect(isTrading(at(now - MINUTE, 'open'), now)).toBe(true)
+    expect(isTrading(at(now - MINUTE, null), now)).toBe(true)
+    expect(isTrading(at(now - MINUTE, 'resolved'), now)).toBe(false)
+    expect(isTrading(at(now - 11 * MINUTE, 'open'), now)).toBe(false)
+    expect(isTrading(row(null, null, 0), now)).toBe(false)
   })
 
   it('shows which part of a lifetime was recorded', () => {

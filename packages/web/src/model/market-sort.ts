@@ -1,5 +1,6 @@
 import type { ListedMarketJson } from '@priorbook/sdk/client'
-import { microsOrAbsent, SECOND } from './time.ts'
+import { hasTradingEnded } from '@priorbook/sdk/domain'
+import { microsOrAbsent, MINUTE, SECOND } from './time.ts'
 
 /** The orders of the list of markets. */
 export type ListSort = 'activity' | 'close_time' | 'volume' | 'open_time'
@@ -11,6 +12,18 @@ export function activityOf({ coverage }: Pick<ListedMarketJson, 'coverage'>): nu
   if (first === undefined || last === undefined) return 0
   // At least ten seconds, because two rows in the first second do not make a busy market.
   return (coverage.observations * 60 * SECOND) / Math.max(last - first, 10 * SECOND)
+}
+
+// A market without a book for this long is not one of the present, such as those of an import.
+const PAST_AFTER = 10 * MINUTE
+
+/** True where a market trades now, as far as its record and its newest book say. */
+export function isTrading(
+  row: Pick<ListedMarketJson, 'status' | 'coverage'>,
+  now: number,
+): boolean {
+  const last = microsOrAbsent(row.coverage.last_time)
+  return !hasTradingEnded(row.status) && last !== undefined && now - last < PAST_AFTER
 }
 
 /** Sorts rows that are all loaded. */

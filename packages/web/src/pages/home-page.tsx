@@ -4,7 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
 import { useLoad } from '../app/use-load.ts'
-import { activityOf } from '../model/market-sort.ts'
+import { activityOf, isTrading } from '../model/market-sort.ts'
 import { printPlace } from '../model/place.ts'
 import { microsOrAbsent, MINUTE, printSpan } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
@@ -52,6 +52,7 @@ export function HomePage() {
   )
   useEffect(() => () => quotes.close(), [quotes])
   const [first] = found
+  const isNow = found.some((row) => isTrading(row, Date.now() * 1000))
   return (
     <main id="main" class="page home-page">
       <div class="home-intro">
@@ -71,10 +72,12 @@ export function HomePage() {
           text="The recorder needs a moment after its start. This page updates by itself."
         />
       )}
-      {first !== undefined && <Featured key={`${first.venue} ${first.market_id}`} market={first} />}
+      {first !== undefined && (
+        <Featured key={`${first.venue} ${first.market_id}`} market={first} isNow={isNow} />
+      )}
       {found.length > 1 && (
         <PanelBox
-          title="Busiest now"
+          title={isNow ? 'Busiest now' : 'Recorded markets; none trades now'}
           calls={panel.calls}
           tools={<a href="/markets">All markets</a>}
           class="bare"
@@ -105,7 +108,8 @@ function withFeatured(
   return first === undefined ? [] : [first, ...recorded.filter((row) => row !== first)]
 }
 
-function Featured({ market }: { readonly market: ListedMarketJson }) {
+function Featured(props: { readonly market: ListedMarketJson; readonly isNow: boolean }) {
+  const { market, isNow } = props
   const { venue, market_id: marketId } = market
   const store = useMemo(
     () => new ChartStore(new MarketSession({ venue, market_id: marketId })),
@@ -119,7 +123,7 @@ function Featured({ market }: { readonly market: ListedMarketJson }) {
   const left = close === undefined ? -1 : close - session.present.value
   return (
     <PanelBox
-      title="Busiest market"
+      title={isNow ? 'Busiest market' : 'Busiest recorded market'}
       class="featured"
       calls={store.panel.calls}
       tools={<LinkWord link={session.link.value} moment={session.moment.value} />}

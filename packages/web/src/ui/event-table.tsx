@@ -1,4 +1,4 @@
-import type { VenueId } from '@priorbook/sdk/domain'
+import { hasTradingEnded, type VenueId } from '@priorbook/sdk/domain'
 import type { EventMarketJson } from '@priorbook/sdk/wire'
 import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
 import { outcomeName, priceOf } from '../model/event-lines.ts'
@@ -51,6 +51,9 @@ function OutcomeRow(props: {
 }) {
   const { venue, market, line } = props
   const { market_id: marketId, volume, winning_outcome: winner } = market
+  // The last book of a market that has ended offers nothing any more.
+  const isOver = hasTradingEnded(market.status)
+  const quoted = (price: EventMarketJson['best_bid']): string => printPrice(isOver ? null : price)
   return (
     <tr>
       <td class="outcome">
@@ -69,9 +72,9 @@ function OutcomeRow(props: {
         )}
         {winner !== null && <span class="quiet"> {winner}</span>}
       </td>
-      <td class="num bid">{printPrice(market.best_bid)}</td>
-      <td class="num ask">{printPrice(market.best_ask)}</td>
-      <td class="num">{printPrice(market.spread)}</td>
+      <td class="num bid">{quoted(market.best_bid)}</td>
+      <td class="num ask">{quoted(market.best_ask)}</td>
+      <td class="num">{quoted(market.spread)}</td>
       <td class="num">{printPrice(market.last_price)}</td>
       <td class="num">{volume === null ? '–' : printShort(printDecimal(volume))}</td>
     </tr>

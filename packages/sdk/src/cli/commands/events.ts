@@ -1,6 +1,6 @@
 import type { EventJson, EventMarketJson, EventWithMarketsJson } from '../../wire/index.ts'
 import { printLines, UsageError, wholeOption } from '../../command-line/index.ts'
-import { isVenueId } from '../../domain/index.ts'
+import { hasTradingEnded, isVenueId } from '../../domain/index.ts'
 import { ROUTES } from '../../wire/index.ts'
 import {
   defineCommand,
@@ -163,8 +163,8 @@ function marketCells(venue: string, row: EventMarketJson): string[] {
   return [
     shown(row.outcome ?? row.title),
     row.has_open_gap ? 'gap' : shown(row.status),
-    shown(row.best_bid),
-    shown(row.best_ask),
+    shown(hasTradingEnded(row.status) ? null : row.best_bid),
+    shown(hasTradingEnded(row.status) ? null : row.best_ask),
     shown(row.last_price),
     shown(row.winning_outcome),
     `${venue}:${row.market_id}`,
