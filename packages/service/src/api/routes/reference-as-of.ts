@@ -1,4 +1,4 @@
-import { REFERENCE_METRIC, type Micros } from '@priorbook/sdk/domain'
+import type { Micros } from '@priorbook/sdk/domain'
 import {
   contractOf,
   toGapJson,
@@ -6,8 +6,8 @@ import {
   type ReferenceAtJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { asKnownAt } from '../../rows/index.ts'
-import { findReferences, gapsOfReferences, type ReferenceSeries } from '../markets/references.ts'
+import { readReferenceAt } from '../markets/reference-at.ts'
+import { findReferences, type ReferenceSeries } from '../markets/references.ts'
 import { because, noticeMeta, planWindow } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
@@ -50,26 +50,11 @@ async function readAsOf(
   window: number,
   style: ValueStyle,
 ): Promise<ReferenceAtJson> {
-  const { venue, key } = series
-  const listed = await gapsOfReferences(context, [series], { start: at, end: at + 1 })
-  const gaps = listed.flatMap((gap) => asKnownAt(gap, knownAt))
-  // At its start the last good price is still known; at its end the next one is.
-  const gap = gaps.find(({ start, end = Infinity }) => start < at && at < end)
-  if (gap !== undefined) return { ...toJson(series), gap: toGapJson(gap, style) }
-  const { rows, ordinals, corrupt } = await context.store.samples({
-    venue,
-    key,
-    metric: REFERENCE_METRIC,
-    order: 'desc',
-    end: at + 1,
-    limit: 1,
-    ...(knownAt === Infinity ? {} : { knownAt }),
-  })
-  const received = rows.received[0]
-  const [damage] = corrupt
-  if (damage !== undefined) return { ...toJson(series), gap: toGapJson(damage, style) }
-  if (rows.count === 0 || received === undefined || received < window) return toJson(series)
-  const price = toReferenceJson(rows, 0, ordinals[0]!, series, style)
+  const found = await readReferenceAt(context, series, { at, knownAt, window })
+  if (found === undefined) return toJson(series)
+  if ('gap' in found) return { ...toJson(series), gap: toGapJson(found.gap, style) }
+  const { rows, ordinal, received } = found
+  const price = toReferenceJson(rows, 0, ordinal, series, style)
   return { ...toJson(series), price, age_ms: (at - received) / 1000 }
 }
 
