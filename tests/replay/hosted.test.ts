@@ -118,7 +118,7 @@ async function ask(url: string): Promise<Body> {
 
 // Each server signs its own cursors, and files hold only the newest market record.
 function comparable({ data, meta, pagination }: Body): unknown {
-  const { market: _market, notice: _notice, ...rest } = meta
+  const { market: _market, notice: _notice, notices: _notices, ...rest } = meta
   return { data, meta: rest, hasMore: pagination.has_more }
 }
 
