@@ -86,7 +86,7 @@ async function openForWriting(file: string): Promise<number> {
 }
 
 async function measure(
-  { end, series, events, markets }: Catalogue,
+  { end, series, events, markets, contracts }: Catalogue,
   key: string,
 ): Promise<Record<string, number>> {
   const at = <T>(list: readonly T[], index: number): T => list[index % list.length]!
@@ -148,6 +148,11 @@ async function measure(
     search_frequent: list((index) => `q=${at(['btc up', 'eth', 'or down'], index)}&order=desc`),
     search_sorted: list((index) => `q=${at(['btc', 'eth'], index)}&sort=volume&order=desc`),
     search_open: list((index) => `q=${at(['btc', 'eth'], index)}&status=open`),
+    contracts: (index) =>
+      `/v3/contracts?limit=50&members=1&asset=${at(['btc', 'eth', 'sol'], index)}&end_time=${from(index)}`,
+    // No other venue is in the catalogue, so that nothing matches.
+    contracts_none: (index) => `/v3/contracts?limit=50&window=15m&end_time=${from(index)}`,
+    contract: (index) => `/v3/contracts/${at(contracts, index)}`,
     search_nothing: list((index) => `q=no such market ${index}`),
     list_native: list((index) => `include=native&order=${at(['asc', 'desc'], index)}`),
     sort_close_asc: sorted('close_time', 'asc'),

@@ -4,6 +4,7 @@ import { benchBreadth } from './breadth.ts'
 import { benchCapture } from './capture.ts'
 import { benchCatalogue } from './catalogue.ts'
 import { benchCluster } from './cluster.ts'
+import { benchContracts } from './contracts.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
 import { benchReplay } from './replay.ts'
@@ -18,6 +19,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   catalogue: benchCatalogue,
   cluster: benchCluster,
   api: benchApi,
+  contracts: benchContracts,
   backtest: benchBacktest,
   live: benchLive,
   replay: benchReplay,

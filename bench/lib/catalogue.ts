@@ -1,4 +1,11 @@
-import { VENUES, type Gap, type Instrument, type MarketRecord } from '@priorbook/sdk/domain'
+import {
+  deriveTerms,
+  printContractId,
+  VENUES,
+  type Gap,
+  type Instrument,
+  type MarketRecord,
+} from '@priorbook/sdk/domain'
 import type { MarketRevision, Micros, VenueId } from '@priorbook/sdk/domain'
 import { ABSENT, type Observation } from '@priorbook/sdk/tape'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
@@ -25,6 +32,7 @@ export type Catalogue = {
   readonly series: readonly string[]
   readonly events: readonly string[]
   readonly markets: readonly string[]
+  readonly contracts: readonly string[]
 }
 
 /** What a catalogue of a number of markets holds. */
@@ -38,6 +46,7 @@ export function describeCatalogue(venue: VenueId, markets: number): Catalogue {
     series: [...series],
     events: some.map(({ eventTicker }) => eventTicker!),
     markets: some.map(({ marketId }) => marketId),
+    contracts: some.map((record) => printContractId(deriveTerms(record)!.subject)),
   }
 }
 

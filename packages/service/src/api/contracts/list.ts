@@ -39,7 +39,7 @@ export type WalkedContracts = {
 
 // Max markets per read of the store, and per request: a walk that finds little goes on by cursor.
 const SLICE = 200
-const MAX_VISITED = 4000
+const MAX_VISITED = 1000
 
 // A list goes from the present into the future, or begins with the newest.
 function isAscending(status: ContractStatus | undefined): boolean {

@@ -21,7 +21,7 @@ export const CONTRACTS_C: ContractRules = {
 
 function deriveRound(record: MarketRecord): MarketTerms | undefined {
   const { asset, window, openTime: opens, closeTime: closes, outcomes, slug } = record
-  if (asset === undefined || window === undefined || slug === undefined) return undefined
+  if (asset === undefined || window === undefined) return undefined
   if (opens === undefined || closes === undefined) return undefined
   const labels = outcomes.map(({ label }) => label.toLowerCase())
   if (labels.join() !== 'up,down') return undefined
@@ -29,8 +29,8 @@ function deriveRound(record: MarketRecord): MarketTerms | undefined {
     subject: { kind: 'up_down', asset, window, opens, closes },
     evidence: {
       kind: said('outcomes', 'Up, Down'),
-      asset: said('slug', slug),
-      window: said('slug', slug),
+      asset: slug === undefined ? said('asset', asset) : said('slug', slug),
+      window: slug === undefined ? said('window', window) : said('slug', slug),
     },
     terms: {
       settlement_source: sourceOf(record),
