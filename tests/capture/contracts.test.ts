@@ -31,6 +31,8 @@ const RATES = FULL ? {} : { changes: 1 }
 // A fault every few seconds makes gaps in the middle of rounds.
 const FAULT_MS = 6000
 const SETTLED_MS = 6000
+// Minutes on a busy machine.
+const TIMEOUT_MS = 900_000
 
 type Json = { readonly data: unknown; readonly pagination: { readonly next_cursor: string | null } }
 
@@ -57,7 +59,7 @@ describe('rounds of three emulated venues', () => {
     get = server.get
     close = server.close
     contracts = await readAll<ContractJson>(get, '/v3/contracts?limit=100')
-  }, 900_000)
+  }, TIMEOUT_MS)
 
   afterAll(async () => {
     await close()
@@ -104,116 +106,126 @@ describe('rounds of three emulated venues', () => {
     expect(sizes).toContain(3)
   })
 
-  it(`have a consolidated book that a naive merge gives too (${INSTANTS} instants)`, async () => {
-    const random = createRandom(77)
-    const chosen = matched(contracts, rounds)
-    let [compared, levels, missing] = [0, 0, 0]
-    for (let turn = 0; turn < INSTANTS; turn++) {
-      const contract = chosen[Math.floor(random() * chosen.length)]!
-      const at = instantIn(contract, random)
-      const path = `/v3/contracts/${contract.id}/consolidated?at=${at}&depth=10000&number_format=string`
-      const { asks, bids, members } = (await get(path)).data as ConsolidatedJson
-      const books = await booksAt(get, contract, at)
-      expect(members.filter((one) => one.is_included).map(({ venue }) => venue)).toEqual([
-        ...books.keys(),
-      ])
-      for (const [side, shown] of [
-        ['asks', asks],
-        ['bids', bids],
-      ] as const) {
-        const naive = naiveMerge(books, side)
-        const lines = naive.map(
-          ({ venue, price, net, size }) => `${venue} ${price} ${printNet(net)} ${size}`,
-        )
-        const served = shown.venue.map(
-          (venue, index) =>
-            `${venue} ${shown.price[index]} ${shown.net_price[index]} ${shown.native_size[index]}`,
-        )
-        expect(served).toEqual(lines)
-        levels += lines.length
-      }
-      missing += members.length - books.size
-      compared++
-    }
-    console.log(`${compared} instants, ${levels} levels, ${missing} books were missing`)
-    // A busy recorder finds many of these short rounds late; where two books are known, they have dozens of levels.
-    expect(levels).toBeGreaterThan(INSTANTS * 2)
-    expect(missing).toBeGreaterThan(0)
-  })
-
-  it('have spreads where hand-made prices say so, and never inside a gap', async () => {
-    const random = createRandom(78)
-    let [spans, checked, gapsMet] = [0, 0, 0]
-    for (const contract of matched(contracts, rounds)) {
-      const range = `start_time=${micros(contract.opens)}&end_time=${micros(contract.closes)}`
-      const path = `/v3/contracts/${contract.id}/spreads?number_format=string&limit=1000&${range}`
-      const spreads = await readAll<SpreadJson>(get, path)
-      spans += spreads.length
-      const gaps = new Map<string, readonly GapJson[]>()
-      for (const { venue, market_id: market } of contract.members) {
-        const own = await readAll<GapJson>(
-          get,
-          `/v3/gaps?venue=${venue}&market=${market}&limit=1000&${range}`,
-        )
-        gaps.set(venue, own)
-        gapsMet += own.length
-      }
-      for (const { yes, no, start_time: from, end_time: to } of spreads) {
-        for (const { venue } of [yes, no]) {
-          const inside = gaps.get(venue)!.filter((gap) => {
-            // Of a token's market, the gaps of the other token do not matter.
-            if (
-              gap.key !== null &&
-              gap.scope === 'instrument' &&
-              !isKeyOf(contract, venue, gap.key)
-            )
-              return false
-            return micros(gap.start_time) < micros(to) && micros(gap.end_time ?? to) > micros(from)
-          })
-          expect(inside).toEqual([])
-        }
-      }
-      for (let turn = 0; turn < 3; turn++) {
+  it(
+    `have a consolidated book that a naive merge gives too (${INSTANTS} instants)`,
+    async () => {
+      const random = createRandom(77)
+      const chosen = matched(contracts, rounds)
+      let [compared, levels, missing] = [0, 0, 0]
+      for (let turn = 0; turn < INSTANTS; turn++) {
+        const contract = chosen[Math.floor(random() * chosen.length)]!
         const at = instantIn(contract, random)
+        const path = `/v3/contracts/${contract.id}/consolidated?at=${at}&depth=10000&number_format=string`
+        const { asks, bids, members } = (await get(path)).data as ConsolidatedJson
         const books = await booksAt(get, contract, at)
-        for (const { venue: yes } of contract.members) {
-          for (const { venue: no } of contract.members) {
-            if (yes === no) continue
-            const edge = naiveEdge([yes, books.get(yes)], [no, books.get(no)])
-            const around = spreads.filter(
-              (one) =>
-                one.yes.venue === yes &&
-                one.no.venue === no &&
-                micros(one.start_time) <= at &&
-                at < micros(one.end_time),
-            )
-            expect([contract.id, at, yes, no, around.length]).toEqual([
-              contract.id,
-              at,
-              yes,
-              no,
-              edge !== undefined && edge > 0n ? 1 : 0,
-            ])
-            checked++
+        expect(members.filter((one) => one.is_included).map(({ venue }) => venue)).toEqual([
+          ...books.keys(),
+        ])
+        for (const [side, shown] of [
+          ['asks', asks],
+          ['bids', bids],
+        ] as const) {
+          const naive = naiveMerge(books, side)
+          const lines = naive.map(
+            ({ venue, price, net, size }) => `${venue} ${price} ${printNet(net)} ${size}`,
+          )
+          const served = shown.venue.map(
+            (venue, index) =>
+              `${venue} ${shown.price[index]} ${shown.net_price[index]} ${shown.native_size[index]}`,
+          )
+          expect(served).toEqual(lines)
+          levels += lines.length
+        }
+        missing += members.length - books.size
+        compared++
+      }
+      console.log(`${compared} instants, ${levels} levels, ${missing} books were missing`)
+      // A busy recorder finds many of these short rounds late; where two books are known, they have dozens of levels.
+      expect(levels).toBeGreaterThan(INSTANTS * 2)
+      expect(missing).toBeGreaterThan(0)
+    },
+    TIMEOUT_MS,
+  )
+
+  it(
+    'have spreads where hand-made prices say so, and never inside a gap',
+    async () => {
+      const random = createRandom(78)
+      let [spans, checked, gapsMet] = [0, 0, 0]
+      for (const contract of matched(contracts, rounds)) {
+        const range = `start_time=${micros(contract.opens)}&end_time=${micros(contract.closes)}`
+        const path = `/v3/contracts/${contract.id}/spreads?number_format=string&limit=1000&${range}`
+        const spreads = await readAll<SpreadJson>(get, path)
+        spans += spreads.length
+        const gaps = new Map<string, readonly GapJson[]>()
+        for (const { venue, market_id: market } of contract.members) {
+          const own = await readAll<GapJson>(
+            get,
+            `/v3/gaps?venue=${venue}&market=${market}&limit=1000&${range}`,
+          )
+          gaps.set(venue, own)
+          gapsMet += own.length
+        }
+        for (const { yes, no, start_time: from, end_time: to } of spreads) {
+          for (const { venue } of [yes, no]) {
+            const inside = gaps.get(venue)!.filter((gap) => {
+              // Of a token's market, the gaps of the other token do not matter.
+              if (
+                gap.key !== null &&
+                gap.scope === 'instrument' &&
+                !isKeyOf(contract, venue, gap.key)
+              )
+                return false
+              return (
+                micros(gap.start_time) < micros(to) && micros(gap.end_time ?? to) > micros(from)
+              )
+            })
+            expect(inside).toEqual([])
           }
         }
+        for (let turn = 0; turn < 3; turn++) {
+          const at = instantIn(contract, random)
+          const books = await booksAt(get, contract, at)
+          for (const { venue: yes } of contract.members) {
+            for (const { venue: no } of contract.members) {
+              if (yes === no) continue
+              const edge = naiveEdge([yes, books.get(yes)], [no, books.get(no)])
+              const around = spreads.filter(
+                (one) =>
+                  one.yes.venue === yes &&
+                  one.no.venue === no &&
+                  micros(one.start_time) <= at &&
+                  at < micros(one.end_time),
+              )
+              expect([contract.id, at, yes, no, around.length]).toEqual([
+                contract.id,
+                at,
+                yes,
+                no,
+                edge !== undefined && edge > 0n ? 1 : 0,
+              ])
+              checked++
+            }
+          }
+        }
+        for (const one of spreads.slice(0, 5)) {
+          const at = micros(one.best_time)
+          const books = await booksAt(get, contract, at)
+          const edge = naiveEdge(
+            [one.yes.venue, books.get(one.yes.venue)],
+            [one.no.venue, books.get(one.no.venue)],
+          )
+          // Several rows may share the microsecond; the book at an instant is that of the last one.
+          const shown = edge === undefined ? 0 : Number(printNet(edge))
+          expect(shown).toBeLessThanOrEqual(Number(one.best_edge))
+        }
       }
-      for (const one of spreads.slice(0, 5)) {
-        const at = micros(one.best_time)
-        const books = await booksAt(get, contract, at)
-        const edge = naiveEdge(
-          [one.yes.venue, books.get(one.yes.venue)],
-          [one.no.venue, books.get(one.no.venue)],
-        )
-        // Several rows may share the microsecond; the book at an instant is that of the last one.
-        const shown = edge === undefined ? 0 : Number(printNet(edge))
-        expect(shown).toBeLessThanOrEqual(Number(one.best_edge))
-      }
-    }
-    console.log(`${spans} spreads, ${checked} pairs at instants, ${gapsMet} gaps`)
-    expect(spans).toBeGreaterThan(0)
-    expect(gapsMet).toBeGreaterThan(0)
-  })
+      console.log(`${spans} spreads, ${checked} pairs at instants, ${gapsMet} gaps`)
+      expect(spans).toBeGreaterThan(0)
+      expect(gapsMet).toBeGreaterThan(0)
+    },
+    TIMEOUT_MS,
+  )
 })
 
 function serve({ store }: Running) {
