@@ -156,8 +156,7 @@ export type WorldEvent =
 /** The emulated markets. `at` and `now` are the venue's clock, which a fault can skew. */
 export interface World {
   now(venue: VenueId): number
-  /** In order of listing; resolved ones stay. Venue A has rounds alone. */
-  propositions(venue: 'venuea'): readonly RoundProposition[]
+  /** In order of listing; resolved ones stay. */
   propositions(venue: VenueId): readonly Proposition[]
   /** The price of an asset now, in dollars. */
   price(asset: RoundProposition['asset']): number

@@ -82,8 +82,6 @@ export class SteppedWorld implements World {
     return Math.floor(this.options.clock()) + (this.skews.get(venue) ?? 0)
   }
 
-  propositions(venue: 'venuea'): readonly RoundProposition[]
-  propositions(venue: VenueId): readonly Proposition[]
   propositions(venue: VenueId): readonly Proposition[] {
     return this.listed.get(venue)!
   }

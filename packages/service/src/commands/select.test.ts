@@ -58,8 +58,8 @@ describe('priorbook-server select', () => {
     expect(lines).toContain('rule 1 (series KXBTC15M), full: ')
   })
 
-  it('refuses a venue without rules, and rules that are wrong', async () => {
-    expect(await callServer('select', 'venuea')).toMatchObject({ code: 2 })
+  it('refuses an unknown venue, and rules that are wrong', async () => {
+    expect(await callServer('select', 'venuex')).toMatchObject({ code: 2 })
     const file = configured('wrong.json', [{ series: 'KXBTC15M', tier: 'deep' }])
     const { code, err } = await callServer('select', '--config', file)
     expect(code).toBe(1)

@@ -65,7 +65,7 @@ export async function startPast(seed = 'past', history = HISTORY): Promise<PastV
 function pastRounds({ world }: Emulator, asset: string, history: number): readonly Proposition[] {
   return world
     .propositions('venuea')
-    .filter((round) => round.asset === asset)
+    .filter((round): round is Proposition => round.asset === asset)
     .slice(0, 2 * history)
     .toSorted((a, b) => a.closeTime - b.closeTime)
 }

@@ -18,11 +18,16 @@ export function bookDueMs(market: VenueAMarket, expectedMs: number, periods: Per
  * Notes the open markets without any book for three expected intervals, once per silence. The venue is
  * silent where a book was requested in vain; the quota is short where none could be requested.
  */
-export function noteSilence(markets: VenueAMarkets, sink: CaptureSink, nowMs: number): void {
+export function noteSilence(
+  markets: VenueAMarkets,
+  sink: CaptureSink,
+  nowMs: number,
+  hasBooks: (marketId: string) => boolean = () => true,
+): void {
   const silent: string[] = []
   const unrequested: string[] = []
   for (const market of markets) {
-    if (!markets.isOpen(market, nowMs)) {
+    if (!markets.isOpen(market, nowMs) || !hasBooks(market.marketId)) {
       // The silence of a market counts from its opening.
       market.bookMs = nowMs
       continue

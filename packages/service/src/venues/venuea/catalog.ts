@@ -35,18 +35,18 @@ export type CatalogAnswer = {
 }
 
 /** Converts an answer of GET market/list: `{marketTopics, total, offset, limit, hasMore}`. */
-export function normalizeTopics(answer: unknown, at: Arrival): CatalogAnswer {
+export function normalizeTopics(answer: unknown, at: Arrival, category?: string): CatalogAnswer {
   const object = readObject(answer, 'the list of topics')
-  const reader = new CatalogReader(at, 'topic')
+  const reader = new CatalogReader(at, 'topic', category)
   reader.readTopics(object['marketTopics'], 'marketTopics')
   return reader.result()
 }
 
 /** Converts an answer of GET market/detail: one topic. */
-export function normalizeTopic(answer: unknown, at: Arrival): CatalogAnswer {
+export function normalizeTopic(answer: unknown, at: Arrival, category?: string): CatalogAnswer {
   const object = readObject(answer, 'the topic')
   if (object['marketTopicId'] === undefined) throw wrong('the answer', answer, 'a topic')
-  const reader = new CatalogReader(at, 'topic')
+  const reader = new CatalogReader(at, 'topic', category)
   reader.readTopic(object, 'topic')
   return reader.result()
 }
@@ -86,10 +86,12 @@ class CatalogReader {
   readonly #problems: MessageProblem[] = []
   readonly #at: Arrival
   readonly #word: NativeTopic['word']
+  readonly #category: string | undefined
 
-  constructor(at: Arrival, word: NativeTopic['word']) {
+  constructor(at: Arrival, word: NativeTopic['word'], category?: string) {
     this.#at = at
     this.#word = word
+    this.#category = category
   }
 
   result(): CatalogAnswer {
@@ -117,7 +119,9 @@ class CatalogReader {
     const { received, journal } = this.#at
     const parsed = parseMarket(market, topic, where)
     this.#problems.push(...parsed.problems)
-    this.#events.push({ kind: 'market', record: parsed.record, received, journal })
+    const named = this.#category === undefined ? {} : { category: this.#category }
+    const record = { ...parsed.record, ...named }
+    this.#events.push({ kind: 'market', record, received, journal })
     this.#readSamples(parsed, where)
   }
 

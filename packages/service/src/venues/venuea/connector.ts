@@ -1,4 +1,4 @@
-import type { GapReason, Instrument } from '@priorbook/sdk/domain'
+import type { CaptureTier, GapReason, Instrument } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { sleep, untilAborted } from '../../lib/wait.ts'
 import type {
@@ -11,15 +11,21 @@ import type {
 import type { Quota, QuotaOptions } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
 import { CallPace, CallsInFlight, chooseNext } from '../capture/scheduler.ts'
+import {
+  hasBooks,
+  type SelectionOptions,
+  type SurveyedMarket,
+} from '../capture/selection/selection.ts'
 import { OwnStalls } from '../capture/silence.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
 import { UnfollowedBooks } from '../capture/unfollowed-books.ts'
 import { noteSilence } from './books.ts'
 import { ChainReader, type ChainOptions } from './chain/reader.ts'
-import { Discovery, VenueAMarkets } from './markets.ts'
+import { Discovery, VenueAMarkets, type VenueAMarket } from './markets.ts'
 import { createPeriods, type Periods } from './periods.ts'
 import { Polling, SHARES, type CallKind, type VenueAScheduledCall } from './polling.ts'
 import { isCredentialRefusal, toQuota, toVenueWindow, VenueARest } from './rest.ts'
+import { SelectedMarkets } from './selected-markets.ts'
 import { VenueASockets } from './socket.ts'
 
 /** How venue A is reached. */
@@ -30,8 +36,10 @@ export type VenueAOptions = {
   readonly wsUrl: string
   readonly apiKey?: string
   readonly apiSecret?: string
-  /** The coins whose markets are followed: BTC, ETH, BNB. */
+  /** The coins whose rounds are followed by default, and whose trades are read from the chain: BTC, ETH, BNB. */
   readonly assets: readonly string[]
+  /** Which markets are recorded; by default the rounds of the coins. */
+  readonly selection?: SelectionOptions
   /** Calls per window: 60 a minute. Pass a quota itself to share it, for example with a backfill. */
   readonly quota: QuotaOptions | Quota
   /** Divides every internal period; 1 in production. */
@@ -58,6 +66,7 @@ export class VenueAConnector implements Connector {
   readonly #pace: CallPace<CallKind>
   readonly #calls: CallsInFlight
   readonly #markets: VenueAMarkets
+  readonly #selected: SelectedMarkets
   readonly #discovery: Discovery
   readonly #status: UpstreamStatus
   readonly #rest: VenueARest
@@ -65,6 +74,7 @@ export class VenueAConnector implements Connector {
   readonly #polling: Polling
   readonly #stalls: OwnStalls
   readonly #chain: ChainReader | undefined
+  #reviewMs = -Infinity
 
   constructor(options: VenueAOptions, context: ConnectorContext) {
     const { apiKey = '', apiSecret = '', speed = 1, assets, restBase, wsUrl } = options
@@ -80,8 +90,19 @@ export class VenueAConnector implements Connector {
     this.#quota = toQuota(options.quota, speed, clock)
     this.#pace = new CallPace(toVenueWindow(options.quota, speed), SHARES)
     this.#calls = new CallsInFlight(log, 'venue A')
-    this.#markets = new VenueAMarkets({ assets, speed })
-    this.#discovery = new Discovery(this.#markets, speed)
+    this.#selected = new SelectedMarkets({
+      selection: options.selection ?? roundsOf(assets),
+      sink,
+      log,
+      nowMs: () => this.#nowMs(),
+      isFollowed: (marketId) => this.#markets.get(marketId) !== undefined,
+    })
+    this.#markets = new VenueAMarkets({
+      isWanted: (record) => this.#selected.isWanted(record),
+      onEnded: (marketIds) => this.#selected.forget(marketIds),
+      speed,
+    })
+    this.#discovery = new Discovery(this.#markets, speed, this.#selected.isBroad)
     this.#status = new UpstreamStatus(log, this.#periods)
     this.#rest = new VenueARest({ restBase, credentials, quota: this.#quota, sink, log })
     this.#sockets = new VenueASockets({
@@ -103,6 +124,7 @@ export class VenueAConnector implements Connector {
     this.#polling = new Polling({
       markets: this.#markets,
       discovery: this.#discovery,
+      hasBooks: (marketId) => hasBooks(this.#selected.tierOf(marketId)),
       speed,
       nowMs: () => this.#nowMs(),
       send: (call, signal) => this.#send(call, signal),
@@ -145,9 +167,31 @@ export class VenueAConnector implements Connector {
   }
 
   resume(unresolved: readonly UnresolvedMarket[]): void {
-    for (const { marketId, native } of unresolved) {
-      if (this.#markets.get(marketId) === undefined) this.#discovery.resume(native, this.#nowMs())
+    for (const { marketId, native, facts } of unresolved) {
+      if (this.#markets.get(marketId) !== undefined) continue
+      if (facts !== undefined && this.#selected.isBroad) this.#selected.adopt(facts)
+      this.#discovery.resume(native, this.#nowMs())
     }
+  }
+
+  select(selection: SelectionOptions): void {
+    this.#selected.change(selection)
+    this.#discovery.widen(this.#selected.isBroad)
+    this.#reviewMs = -Infinity
+  }
+
+  async survey(signal: AbortSignal): Promise<Iterable<SurveyedMarket>> {
+    if (!this.#hasCredentials) {
+      this.#context.log.warn({}, 'venue A lists its markets only with an API key and a secret')
+      return []
+    }
+    while (!signal.aborted && this.#discovery.sweeps === 0) {
+      const page = this.#polling.page()
+      const waitMs = (page?.dueMs ?? Infinity) - this.#nowMs()
+      if (page === undefined || waitMs > 0) await sleep(MAX_NAP_MS, signal, this.#clock)
+      else await this.#polling.make(page, signal)
+    }
+    return this.#selected.survey()
   }
 
   status(): ConnectorStatus {
@@ -193,6 +237,7 @@ export class VenueAConnector implements Connector {
     const { aheadMs, lingerMs } = this.#periods
     const carried = new Set<string>()
     for (const market of this.#markets) {
+      if (this.#selected.tierOf(market.marketId) !== 'full') continue
       // A market that is about to open will send soon; one that has just closed may still send.
       const times = [nowMs, nowMs + aheadMs, nowMs - lingerMs]
       if (times.some((ms) => this.#markets.isOpen(market, ms))) carried.add(market.marketId)
@@ -200,15 +245,32 @@ export class VenueAConnector implements Connector {
     if (this.#status.maySocket(nowMs)) this.#sockets.carry(carried)
     const stallMs = this.#stalls.check(nowMs)
     for (const market of this.#markets) market.bookMs = Math.min(nowMs, market.bookMs + stallMs)
-    noteSilence(this.#markets, this.#context.sink, nowMs)
+    const tierOf = (marketId: string): CaptureTier => this.#selected.tierOf(marketId)
+    noteSilence(this.#markets, this.#context.sink, nowMs, (id) => hasBooks(tierOf(id)))
+    const isPolled = (market: VenueAMarket): boolean =>
+      tierOf(market.marketId) === 'polled' && this.#markets.isOpen(market, nowMs)
     const unfollowed = [...this.#markets].filter(
-      (market) => !carried.has(market.marketId) && !market.isRequested,
+      (market) => !carried.has(market.marketId) && !market.isRequested && !isPolled(market),
     )
     this.#unfollowed.check(
-      unfollowed.map((market) => ({ market, keys: [market.marketId] })),
+      unfollowed.map((market) => ({
+        market,
+        keys: [market.marketId],
+        isSelected: hasBooks(tierOf(market.marketId)),
+      })),
       nowMs,
     )
+    this.#reviewIfDue(nowMs)
     this.#markets.prune(nowMs)
+  }
+
+  /** Decides again which markets are recorded; the details of those that are not followed are requested. */
+  #reviewIfDue(nowMs: number): void {
+    if (nowMs < this.#reviewMs + this.#periods.reviewMs) return
+    this.#reviewMs = nowMs
+    for (const { topicId, closeTime = Infinity } of this.#selected.review()) {
+      if (topicId !== undefined) this.#markets.addNeighbour(topicId, closeTime / 1000, nowMs)
+    }
   }
 
   /** Starts the next call if one may go; returns how long to wait otherwise. */
@@ -236,7 +298,7 @@ export class VenueAConnector implements Connector {
   }
 
   async #send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
-    const answer = await this.#rest.send(call, signal)
+    const answer = await this.#rest.send(this.#described(call), signal)
     if (answer.ok && this.#chain !== undefined) {
       for (const record of recordsOf(answer.reading)) this.#chain.addMarket(record)
     }
@@ -246,9 +308,23 @@ export class VenueAConnector implements Connector {
     return answer
   }
 
+  // What is decided about the markets of an answer stands in the journal with it.
+  #described(call: RestCall): RestCall {
+    const { request } = call
+    if (!this.#selected.isBroad || !NAMING_MARKETS.has(request.kind)) return call
+    return { ...call, describe: (value) => this.#selected.tell(request, value) }
+  }
+
   #nowMs(): number {
     return this.#context.sink.steadyNow() / 1000
   }
+}
+
+const NAMING_MARKETS: ReadonlySet<string> = new Set(['topics', 'topic'])
+
+function roundsOf(assets: readonly string[]): SelectionOptions {
+  const rules = [{ asset: [...assets], tier: 'full' as const }]
+  return { rules, pinned: [], bounds: { full: Infinity, polled: 0 }, booksPerMarket: 1 }
 }
 
 type ConnectorState = Pick<ConnectorStatus, 'state' | 'detail'>

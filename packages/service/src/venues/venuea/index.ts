@@ -1,6 +1,8 @@
 import { PriorbookError, VENUES } from '@priorbook/sdk/domain'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
-import { defineVenue } from '../capture/definition.ts'
+import { defineVenue, type VenueDefinition } from '../capture/definition.ts'
+import type { SelectionOptions } from '../capture/selection/selection.ts'
+import { selectionSettings, toSelection } from '../capture/selection/settings.ts'
 import { BACKFILL_WINDOWS, backfillVenueA } from './backfill.ts'
 import { EXCHANGES } from './catalog.ts'
 import { CHECKPOINT_FACTS } from './chain/checkpoints.ts'
@@ -22,7 +24,12 @@ const SETTINGS = {
   ws: setting(text(), 'wss://api.binance.com/sapi/wss', 'The address of its socket.'),
   apiKey: setting(text(), '', 'The API key; without one A is not recorded.'),
   apiSecret: setting(text(), '', 'The secret that signs requests.'),
-  assets: setting(texts(), ['BTC', 'ETH', 'BNB'], 'The underlying assets that are recorded.'),
+  assets: setting(
+    texts(),
+    ['BTC', 'ETH', 'BNB'],
+    'The underlying assets whose rounds are recorded by default.',
+  ),
+  ...selectionSettings('the rounds of venuea.assets', 'Market ids', { full: 2000, polled: 500 }),
   callsPerMinute: setting(whole(1), 60, 'The quota of REST calls.'),
   chainRpc: setting(
     text(/^$|^emulator$|^https?:\/\/\S+$/),
@@ -58,6 +65,7 @@ export const VENUE_A_DEFINITION = defineVenue({
   normalizer: createVenueANormalizer(),
   settings: SETTINGS,
   quotaOutlivesRestart: true,
+  toSelection: selectionOf,
   toBareMarket: (marketId) => ({
     venue: 'venuea',
     marketId,
@@ -93,6 +101,7 @@ export const VENUE_A_DEFINITION = defineVenue({
         apiKey,
         apiSecret,
         assets: config.assets,
+        selection: selectionOf({ config }),
         quota: { limit: Math.floor(config.callsPerMinute * speed), windowMs: 60_000 },
         speed,
         ...(url === ''
@@ -113,6 +122,12 @@ export const VENUE_A_DEFINITION = defineVenue({
     )
   },
 })
+
+function selectionOf({ config }: Selecting): SelectionOptions {
+  return toSelection(config, [{ asset: config.assets, tier: 'full' }], 1)
+}
+
+type Selecting = Parameters<NonNullable<VenueDefinition<typeof SETTINGS>['toSelection']>>[0]
 
 // Max calls per window: after a refusal a backfill pauses for half a window.
 const MAX_CALLS_IN_WINDOW = 60

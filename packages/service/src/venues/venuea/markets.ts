@@ -10,7 +10,9 @@ import {
 import type { RestAnswer } from '../capture/rest.ts'
 import { attempt } from './attempt.ts'
 import { normalizeTopic } from './catalog.ts'
-import { createPageWalk, readPage, readTimeline, type PageWalk } from './rest.ts'
+import { readCategories, TopicList } from './lists.ts'
+import { readPage, readTimeline } from './rest.ts'
+import { ROUNDS } from './topic-filter.ts'
 import { createPeriods, type Periods } from './periods.ts'
 
 /** A market of venue A, with the state of its book. */
@@ -45,13 +47,21 @@ export type FollowedTopic = {
   closeMs: number
   dueMs: number
   isRequested: boolean
+  /** Under which it is listed; absent for rounds. */
+  category: string | undefined
   /** Polls since its close without a resolution, and when they began. */
   polls: number
   pollingSinceMs: number | undefined
 }
 
 /** What is followed, and how many times faster than life time runs. */
-export type VenueAMarketsOptions = { readonly assets: readonly string[]; readonly speed: number }
+export type VenueAMarketsOptions = {
+  /** Whether a market that is not followed yet should be. */
+  readonly isWanted: (record: MarketRecord) => boolean
+  readonly speed: number
+  /** Nothing more will happen to these markets. */
+  readonly onEnded?: (marketIds: Iterable<string>) => void
+}
 
 const VENDOR = 'PREDICT_FUN'
 
@@ -59,12 +69,12 @@ const VENDOR = 'PREDICT_FUN'
 export class VenueAMarkets {
   readonly topics = new Map<string, FollowedTopic>()
   readonly #markets = new FollowedMarkets<VenueAMarket>(createMarket)
-  readonly #assets: readonly string[]
+  readonly #options: VenueAMarketsOptions
   readonly #periods: Periods
 
-  constructor({ assets, speed }: VenueAMarketsOptions) {
-    this.#assets = assets
-    this.#periods = createPeriods(speed)
+  constructor(options: VenueAMarketsOptions) {
+    this.#options = options
+    this.#periods = createPeriods(options.speed)
   }
 
   [Symbol.iterator](): Iterator<VenueAMarket> {
@@ -84,7 +94,7 @@ export class VenueAMarkets {
     const { marketId, topicId, asset, status } = record
     if (topicId === undefined) return
     const isNew = this.get(marketId) === undefined
-    if (isNew && (isFinal({ status }) || !this.#assets.includes(asset ?? ''))) return
+    if (isNew && (isFinal({ status }) || !this.#options.isWanted(record))) return
     const market = this.#markets.update(record, nowMs)
     if (isNew) market.topicId = topicId
     market.vendor = vendorOf(record) ?? market.vendor
@@ -95,6 +105,7 @@ export class VenueAMarkets {
     const topic = this.#topicOf(topicId, closeMs, Infinity)
     topic.closeMs = topic.marketIds.size > 1 ? Math.max(topic.closeMs, closeMs) : closeMs
     topic.marketIds.add(marketId)
+    topic.category = record.category ?? topic.category
     if (isNew) topic.dueMs = Math.min(topic.dueMs, firstDetailMs(market, nowMs, this.#periods))
     // The list shows ends too, so the details of a round that has ended need no request.
     if (this.#marketsOf(topic).every(isFinal)) this.#forget(topic)
@@ -110,7 +121,7 @@ export class VenueAMarkets {
     const topic = this.topics.get(topicId)
     if (topic === undefined) return
     const markets = this.#marketsOf(topic)
-    // A round of another asset, or one that had ended before it was followed.
+    // A topic that is not selected, or one that had ended before it was followed.
     if (isReadable && markets.length === 0) {
       topic.dueMs = Infinity
       return
@@ -167,6 +178,7 @@ export class VenueAMarkets {
 
   /** How often a book of the market is expected. */
   expectedMs(market: VenueAMarket, nowMs: number): number {
+    if (market.window === undefined) return this.#periods.quietBookMs
     return this.isLive(market, nowMs) ? this.#periods.liveBookMs : this.#periods.listedBookMs
   }
 
@@ -179,6 +191,7 @@ export class VenueAMarkets {
       closeMs,
       dueMs,
       isRequested: false,
+      category: undefined,
       polls: 0,
       pollingSinceMs: undefined,
     }
@@ -193,6 +206,7 @@ export class VenueAMarkets {
   #forget(topic: FollowedTopic): void {
     this.topics.delete(topic.topicId)
     for (const marketId of topic.marketIds) this.#markets.delete(marketId)
+    this.#options.onEnded?.(topic.marketIds)
   }
 }
 
@@ -248,57 +262,88 @@ function vendorOf(record: MarketRecord): string | undefined {
 /** Rounds that ended longer ago are left to the backfill. */
 const PAST_MS = 900_000
 
-/** Finds markets: by sweeps of the list, and by the neighbours that a topic's details name. */
+/** Finds markets: by sweeps of lists, and by the neighbours that a topic's details name. */
 export class Discovery {
   readonly #markets: VenueAMarkets
   readonly #speed: number
   readonly #periods: Periods
-  #walk: PageWalk | undefined
-  #dueMs = 0
+  #lists: readonly TopicList[]
+  /** When the categories are requested; undefined where rounds alone are followed. */
+  #categoriesMs: number | undefined
   #isRequested = false
-  #sweeps = 0
 
-  constructor(markets: VenueAMarkets, speed: number) {
+  constructor(markets: VenueAMarkets, speed: number, isBroad = false) {
     this.#markets = markets
     this.#speed = speed
     this.#periods = createPeriods(speed)
+    this.#lists = [new TopicList(ROUNDS, this.#periods)]
+    this.#categoriesMs = isBroad ? 0 : undefined
   }
 
   /** When the next page is due; undefined while one is in flight. */
   get dueMs(): number | undefined {
-    return this.#isRequested ? undefined : this.#dueMs
+    return this.#isRequested ? undefined : this.#next().dueMs
   }
 
-  /** How many times the whole list has been read. */
+  /** How many times all lists have been read. */
   get sweeps(): number {
-    return this.#sweeps
+    if (this.#categoriesMs === 0) return 0
+    return Math.min(...this.#lists.map(({ sweeps }) => sweeps))
   }
 
-  /** Starts the request of the next page; returns its offset. */
-  startPage(): number {
+  /** Starts the request of the next page of a list, or of the categories. */
+  start(): TopicList | 'categories' {
     this.#isRequested = true
-    return this.#walk?.offset ?? 0
+    return this.#next().list
+  }
+
+  /** Reads all lists from now on, or those of the rounds alone. */
+  widen(isBroad: boolean): void {
+    if (!isBroad) this.#lists = this.#lists.slice(0, 1)
+    this.#categoriesMs = isBroad ? 0 : undefined
+    for (const list of this.#lists) list.dueMs = 0
+  }
+
+  /** Applies the categories; true where they could be read. */
+  applyCategories(answer: RestAnswer, nowMs: number): boolean {
+    this.#isRequested = false
+    const filters = answer.ok ? readCategories(answer.value) : undefined
+    if (filters === undefined) {
+      this.#categoriesMs = nowMs + this.#periods.retryMs
+      return false
+    }
+    const [rounds, ...known] = this.#lists
+    const others = filters.map(
+      (filter) =>
+        known.find((list) => list.filter.query['l1Category'] === filter.query['l1Category']) ??
+        new TopicList(filter, this.#periods),
+    )
+    const crypto = filters.find(({ query }) => query['l1Category'] === ROUNDS.query['l1Category'])
+    // Rounds are in the list of their category too, and a record must not lose it again.
+    rounds!.category = crypto?.category
+    this.#lists = [rounds!, ...others]
+    this.#categoriesMs = nowMs + this.#periods.categoriesMs
+    return true
   }
 
   /** Applies the answer to the request of a page; returns true where it could be read. */
-  applyPage(answer: RestAnswer, nowMs: number): boolean {
+  applyPage(list: TopicList, answer: RestAnswer, nowMs: number): boolean {
     this.#isRequested = false
     const page = answer.ok ? attempt(() => readPage(answer.value)) : undefined
     if (!answer.ok || page === undefined) {
-      this.#dueMs = nowMs + this.#periods.retryMs
+      list.dueMs = nowMs + this.#periods.retryMs
       return false
     }
-    this.#walk ??= createPageWalk(nowMs - PAST_MS / this.#speed)
     this.#update(answer.reading, nowMs)
-    this.#dueMs = nowMs
-    if (this.#walk.add(page)) {
-      // A long list is read less often, so that it leaves the quota to the rest.
-      const pagesMs = this.#walk.pages * this.#periods.pageMs
-      this.#dueMs = nowMs + Math.max(this.#periods.sweepMs, pagesMs)
-      this.#walk = undefined
-      this.#sweeps++
-    }
+    list.add(page, nowMs - PAST_MS / this.#speed, nowMs)
     return true
+  }
+
+  #next(): { readonly dueMs: number; readonly list: TopicList | 'categories' } {
+    const list = this.#lists.reduce((a, b) => (b.dueMs < a.dueMs ? b : a))
+    const categoriesMs = this.#categoriesMs ?? Infinity
+    if (categoriesMs <= list.dueMs) return { dueMs: categoriesMs, list: 'categories' }
+    return { dueMs: list.dueMs, list }
   }
 
   /** Applies the answer to the request of a topic's details. */

@@ -20,6 +20,8 @@ import {
   type NativeLadder,
 } from './native.ts'
 import { normalizeChain } from './chain/normalize.ts'
+import { hasBooks } from '../capture/selection/selection.ts'
+import { heedSelection } from '../capture/selection/told.ts'
 import { isChainRequest } from './chain/requests.ts'
 import { normalizePastTopic, normalizePastTopics } from './past.ts'
 
@@ -48,9 +50,9 @@ export function createVenueANormalizer(): Normalizer {
       if (isChainRequest(request)) return normalizeChain(request, value, at)
       switch (request.kind) {
         case 'topics':
-          return normalizeTopics(value, at)
+          return keepSelected(request, normalizeTopics(value, at, categoryOf(request)))
         case 'topic':
-          return normalizeTopic(value, at)
+          return keepSelected(request, normalizeTopic(value, at, categoryOf(request)))
         case 'search':
           return normalizeSearch(value, at)
         case 'past_topics':
@@ -76,6 +78,30 @@ export function createVenueANormalizer(): Normalizer {
       }
     },
     suspects,
+  }
+}
+
+// Topics do not say the category under which they are listed.
+function categoryOf({ category }: CaptureRequest): string | undefined {
+  return typeof category === 'string' ? category : undefined
+}
+
+// Values of markets without books are not recorded either.
+function keepSelected(request: CaptureRequest, read: Normalized): Normalized {
+  const { events, problems } = heedSelection(request, read)
+  if (request['captured'] === undefined) return { events, problems }
+  const sampled = new Set(
+    events.flatMap((event) =>
+      event.kind === 'market' && hasBooks(event.record.capture?.tier ?? 'full')
+        ? [event.record.marketId]
+        : [],
+    ),
+  )
+  return {
+    events: events.filter(
+      (event) => event.kind !== 'sample' || sampled.has(event.instrument.market),
+    ),
+    problems,
   }
 }
 

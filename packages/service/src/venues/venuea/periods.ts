@@ -4,11 +4,16 @@ export type Periods = {
   readonly liveBookMs: number
   /** Expected interval of books of a market that is listed for later. */
   readonly listedBookMs: number
+  /** Expected interval of books of markets other than rounds: many of them change a few times a day. */
+  readonly quietBookMs: number
   readonly liveTradeMs: number
   readonly listedTradeMs: number
   /** Min time between two sweeps of the catalogue, and what each page adds to it. */
   readonly sweepMs: number
   readonly pageMs: number
+  /** Min time between two sweeps of a category, and between two requests of all categories. */
+  readonly categoryMs: number
+  readonly categoriesMs: number
   /** The wait after a failed call. */
   readonly retryMs: number
   /** The wait after this many calls in a row for a book that was closed. */
@@ -27,6 +32,8 @@ export type Periods = {
   readonly lingerMs: number
   /** Between attempts with refused credentials. */
   readonly credentialsMs: number
+  /** Between decisions about which markets are recorded. */
+  readonly reviewMs: number
   /** Between checks of subscriptions and silence. */
   readonly checkMs: number
 }
@@ -40,10 +47,13 @@ export function createPeriods(speed: number): Periods {
   return {
     liveBookMs: at(20 * SECOND),
     listedBookMs: at(MINUTE),
+    quietBookMs: at(10 * MINUTE),
     liveTradeMs: at(20 * SECOND),
     listedTradeMs: at(10 * MINUTE),
     sweepMs: at(30 * SECOND),
     pageMs: at(5 * SECOND),
+    categoryMs: at(5 * MINUTE),
+    categoriesMs: at(60 * MINUTE),
     retryMs: at(5 * SECOND),
     recoveryMs: (calls) => (calls === 0 ? 0 : at(SECOND * 2 ** Math.min(calls - 1, 10))),
     startPriceMs: at(3 * SECOND),
@@ -53,6 +63,7 @@ export function createPeriods(speed: number): Periods {
     aheadMs: at(30 * SECOND),
     lingerMs: at(10 * SECOND),
     credentialsMs: at(MINUTE),
+    reviewMs: at(MINUTE),
     checkMs: at(SECOND),
   }
 }

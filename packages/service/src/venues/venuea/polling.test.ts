@@ -13,7 +13,10 @@ const CLOSE = 1_790_001_000_000
 const MINUTE = 60_000
 
 function setUp(changes: Record<string, unknown> = {}, nowMs = OPEN + 1000) {
-  const markets = new VenueAMarkets({ assets: ['BTC', 'ETH'], speed: 1 })
+  const markets = new VenueAMarkets({
+    isWanted: ({ asset = '' }) => ['BTC', 'ETH'].includes(asset),
+    speed: 1,
+  })
   const [record] = recordsOf(normalizeTopic(topicObject(changes), AT))
   markets.update(record!, nowMs)
   const [market] = [...markets]

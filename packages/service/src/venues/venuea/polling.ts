@@ -9,7 +9,7 @@ import {
   type VenueAMarkets,
 } from './markets.ts'
 import { createPeriods, type Periods } from './periods.ts'
-import { bookCall, detailCall, lastTradeCall, listCall } from './rest.ts'
+import { bookCall, categoriesCall, detailCall, lastTradeCall, listCall } from './rest.ts'
 
 /** The kinds of calls that share the quota. */
 export type CallKind = 'catalogue' | 'detail' | 'book' | 'trade'
@@ -31,6 +31,8 @@ export type VenueAScheduledCall = ScheduledCall<VenueACall, CallKind>
 export type PollingOptions = {
   readonly markets: VenueAMarkets
   readonly discovery: Discovery
+  /** Whether books of a market are recorded; by default of all. */
+  readonly hasBooks?: (marketId: string) => boolean
   readonly speed: number
   /** Wall-clock milliseconds. */
   readonly nowMs: () => number
@@ -64,11 +66,12 @@ export class Polling {
 
   /** All calls of followed markets and rounds. */
   list(nowMs: number): VenueAScheduledCall[] {
-    const { markets } = this.#options
+    const { markets, hasBooks = () => true } = this.#options
     const calls: VenueAScheduledCall[] = []
     for (const market of markets) {
       const { tokenId } = market
       if (tokenId === undefined || !markets.isOpen(market, nowMs)) continue
+      if (!hasBooks(market.marketId)) continue
       if (!market.isRequested) calls.push(this.#bookOf(market, tokenId, nowMs))
       if (!market.isTradeRequested) calls.push(this.#tradeOf(market, tokenId, nowMs))
     }
@@ -119,15 +122,22 @@ export class Polling {
 
   async #requestPage(signal: AbortSignal): Promise<void> {
     const { discovery, send, nowMs, onUnreadable } = this.#options
-    const answer = await send(listCall(discovery.startPage()), signal)
-    const isReadable = discovery.applyPage(answer, nowMs())
+    const list = discovery.start()
+    const isReadable =
+      list === 'categories'
+        ? discovery.applyCategories(await send(categoriesCall(), signal), nowMs())
+        : discovery.applyPage(
+            list,
+            await send(listCall(list.offset, list.filter.query, list.category), signal),
+            nowMs(),
+          )
     if (!isReadable) onUnreadable('the catalogue could not be read')
   }
 
   async #requestDetails(topic: FollowedTopic, signal: AbortSignal): Promise<void> {
     const { discovery, send, nowMs } = this.#options
     topic.isRequested = true
-    const answer = await send(detailCall(topic.topicId), signal)
+    const answer = await send(detailCall(topic.topicId, topic.category), signal)
     topic.isRequested = false
     discovery.applyDetails(topic.topicId, answer, nowMs())
   }

@@ -6,16 +6,27 @@ import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
 import { signCall, type VenueACredentials } from './signing.ts'
 import { readArray, readObject, type NativeObject } from '../capture/fields.ts'
 import { optionalVenueId } from './native.ts'
+import { ROUNDS, type TopicFilter } from './topic-filter.ts'
 
-/** One page of the list of topics. */
-export function listCall(offset: number): RestCall {
-  const request = { kind: 'topics', offset }
-  return { request, path: '/market/list', query: pageQuery(offset) }
+/** One page of a list of topics. */
+export function listCall(
+  offset: number,
+  query: TopicFilter['query'] = ROUNDS.query,
+  category?: string,
+): RestCall {
+  const request = { kind: 'topics', offset, ...(category === undefined ? {} : { category }) }
+  return { request, path: '/market/list', query: pageQuery(offset, query) }
+}
+
+/** The categories that topics are listed under. */
+export function categoriesCall(): RestCall {
+  return { request: { kind: 'categories' }, path: '/category/list' }
 }
 
 /** The details of one topic: reference prices, neighbours, winner. */
-export function detailCall(topicId: string): RestCall {
-  const request = { kind: 'topic', topic_id: topicId }
+export function detailCall(topicId: string, category?: string): RestCall {
+  const named = category === undefined ? {} : { category }
+  const request = { kind: 'topic', topic_id: topicId, ...named }
   return { request, path: '/market/detail', query: { marketTopicId: topicId } }
 }
 
@@ -146,11 +157,13 @@ function codeInText(text: string): number | undefined {
 /** Max topics per call of market/list. */
 const PAGE_LIMIT = 100
 
-/** The query of one page of the up/down markets, the latest end first. */
-export function pageQuery(offset: number): Readonly<Record<string, string>> {
+/** The query of one page of a list, by default of the up/down markets, the latest end first. */
+export function pageQuery(
+  offset: number,
+  filter: TopicFilter['query'] = ROUNDS.query,
+): Readonly<Record<string, string>> {
   return {
-    l1Category: 'crypto',
-    l2Category: 'up-down',
+    ...filter,
     sortBy: 'END_DATE',
     orderBy: 'DESC',
     offset: String(offset),
