@@ -129,8 +129,15 @@ function settle(pairs: readonly Pair[], { get }: Operation): readonly Pair[] {
       if (name === 'day') return !names.has('start_time') && !names.has('end_time')
       return !/^(number_format|time_format|depth|include_orderbook|known_at|metric)$/.test(name)
     }
+    if (get.operationId === 'panels' && isOfColumns(pairs)) {
+      return !/^(number_format|time_format|limit)$/.test(name)
+    }
     return !(name === 'clock' && names.has('interval'))
   })
+}
+
+function isOfColumns(pairs: readonly Pair[]): boolean {
+  return pairs.some(([name, value]) => name === 'format' && /^(arrow|parquet)$/.test(value))
 }
 
 function isNeeded(name: string, { get }: Operation): boolean {
@@ -162,7 +169,12 @@ function valueOf(
       return time(middle + 1000, last + 60_000_000)
     case 'known_at':
       return time(last + 1000, last + 60_000_000)
+    case 'from':
+      return time(first - 60_000_000, first)
+    case 'to':
+      return time(middle + 1000, last + 60_000_000)
     case 'at':
+      if (get.operationId === 'panels') return fc.constantFrom('0s', '-1m', '-60s,-30s,-10s,-2s')
       return time(first + 1000, last)
     case 'day':
       return fc.constant(new Date(first / 1000).toISOString().slice(0, 10))

@@ -36,6 +36,7 @@ const WANTED: Readonly<Record<string, readonly string[]>> = {
   coverage: ['venue'],
   coverage_days: ['start_time'],
   bulkManifest: ['market_id'],
+  panels: ['venue', 'at', 'order'],
 }
 
 // When the days of the example were signed.
@@ -120,6 +121,8 @@ function paramsOf({ id, path, query }: Route, market: BusyMarket): RouteExample[
     at: printMicros(Math.floor((first + last) / 2) as Micros),
     outcome: record.outcomes[0]!.label,
     ...SHORT,
+    // Emulated rounds are short: a minute before their close they had not opened.
+    ...(id === 'panels' && { asset: 'btc', venue: 'venueb', at: '-2s', order: 'desc' }),
     ...(id === 'coverage_days' && { start_time: printMicros(first as Micros) }),
   }
   const isWanted = (name: string): boolean =>

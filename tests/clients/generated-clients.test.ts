@@ -114,6 +114,7 @@ function callsOf({ busiest }: EmulatedApi): readonly Call[] {
     across('coverage', { venue: 'venueb', market: b.market_ticker }),
     across('coverage_days', { venue: 'venuec' }),
     across('parity', {}),
+    across('panels', { asset: 'btc', window: '5m', at: '-1s,0s', limit: 5 }),
     call('proofs', 'proofs', {}),
     call('venue_a', 'venuea_market', a),
     call('venue_a', 'venuea_snapshots', { ...a, limit: 3 }),

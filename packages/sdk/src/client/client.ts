@@ -21,6 +21,7 @@ import {
   type ListedMarketJson,
   type ManifestJson,
   type MarketJson,
+  type PanelRowJson,
   type ParityDayJson,
   type ReferenceAtJson,
   type ReferencePriceJson,
@@ -35,7 +36,7 @@ import {
 import { checkKey, Http, retryPolicy, type Answer, type Envelope, type RetryEvent } from './http.ts'
 import type { RetryPolicy } from './backoff.ts'
 import { Caller, type MarketRef } from './caller.ts'
-import { openDownload, type Download, type DownloadOptions } from './download.ts'
+import { openDownload, openFile, type Download, type DownloadOptions } from './download.ts'
 import { PriorbookClientError } from './errors.ts'
 import { followLive, type LiveMessage, type LiveOptions, type LiveSubscription } from './live.ts'
 import { MarketClient } from './market.ts'
@@ -44,6 +45,7 @@ import type {
   RouteParams,
   DownloadParams,
   MarketSearchParams,
+  PanelsFileParams,
   StyleParams,
   VenueMarketsParams,
 } from './params.ts'
@@ -205,6 +207,16 @@ export class PriorbookClient {
   /** Prices that contradict each other, by market and day. */
   parity(params: RouteParams<'parity'> = {}, options: WalkOptions = {}): Walk<ParityDayJson> {
     return this.walk('parity', params, options)
+  }
+
+  /** Past rounds aligned by seconds to their close, with best prices, reference price and winner. */
+  panels(params: RouteParams<'panels'>, options: WalkOptions = {}): Walk<PanelRowJson> {
+    return this.walk('panels', params, options)
+  }
+
+  /** All rows of the range as one file. */
+  panelsFile(params: PanelsFileParams, options: DownloadOptions = {}): Promise<Download> {
+    return openFile(this.caller, ROUTES.panels, params, options)
   }
 
   /** Which reference prices are recorded. */

@@ -1,4 +1,4 @@
-import { ROUTES } from '../wire/index.ts'
+import { ROUTES, type FileFormat, type RouteShape } from '../wire/index.ts'
 import type { Caller } from './caller.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { CallOptions, DownloadParams } from './params.ts'
@@ -24,16 +24,25 @@ const IDLE_TIMEOUT_MS = 60_000
 const HEADERS_TIMEOUT_MS = 120_000
 
 /** Opens a download. A broken body is not retried: the caller knows how much of it has arrived. */
-export async function openDownload(
+export function openDownload(
   caller: Caller,
   params: DownloadParams,
   options: DownloadOptions,
 ): Promise<Download> {
-  const { bulk } = ROUTES
+  return openFile(caller, ROUTES.bulk, params, options)
+}
+
+/** Opens a file of any route that gives some. */
+export async function openFile(
+  caller: Caller,
+  route: RouteShape,
+  params: { readonly format?: FileFormat | undefined },
+  options: DownloadOptions,
+): Promise<Download> {
   const { format = 'ndjson', ...rest } = params
-  const path = caller.place(bulk, bulk.address)
+  const path = caller.place(route, route.address)
   // Binary formats have no style.
-  const query = TEXT_FORMATS.includes(format) ? caller.withStyle(bulk, rest) : rest
+  const query = TEXT_FORMATS.includes(format) ? caller.withStyle(route, rest) : rest
   const { signal, idleTimeoutMs = IDLE_TIMEOUT_MS } = options
   const limits = { signal, timeoutMs: HEADERS_TIMEOUT_MS }
   const response = await caller.http.open(path, { ...query, format }, limits)

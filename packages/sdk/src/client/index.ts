@@ -45,6 +45,7 @@ export type {
   ManifestJson,
   MetaJson,
   NoticeJson,
+  PanelRowJson,
   ReceiptJson,
   RevisionJson,
   SpreadJson,

@@ -42,5 +42,11 @@ export type BulkParams = ParamInputs<typeof SCOPE_PARAMS>
 /** Parameters of a download. */
 export type DownloadParams = ParamInputs<(typeof ROUTES)['bulk']['query']>
 
+/** Parameters of a file of panels, which has no pages and no style. */
+export type PanelsFileParams = Omit<
+  RouteParams<'panels'>,
+  'limit' | 'cursor' | keyof StyleParams
+> & { readonly format: 'arrow' | 'parquet' }
+
 /** What a single request may be given beside its parameters. */
 export type CallOptions = Pick<WalkOptions, 'signal'>

@@ -21,6 +21,7 @@ import { GAP_SCHEMA } from '../gap.ts'
 import { listOf, orNull, type JsonSchema } from '../json-schema.ts'
 import { MANIFEST_SCHEMA } from '../manifest.ts'
 import { LISTED_MARKET_SCHEMA, revisionSchema } from '../market.ts'
+import { PANEL_SCHEMA } from '../panel.ts'
 import { PARITY_SCHEMA } from '../parity.ts'
 import { HISTORY_SCHEMA } from '../price-history.ts'
 import { DAY_PROOF_SCHEMA, ROOT_SCHEMA } from '../proof.ts'
@@ -155,6 +156,7 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   coverage_days: listOf(CALENDAR_DAY_SCHEMA),
   bulkManifest: MANIFEST_SCHEMA,
   parity: listOf(PARITY_SCHEMA),
+  panels: listOf(PANEL_SCHEMA),
   reference: listOf(REFERENCE_SERIES_SCHEMA),
   reference_prices: listOf(REFERENCE_PRICE_SCHEMA),
   reference_asof: listOf(REFERENCE_AT_SCHEMA),

@@ -1,6 +1,7 @@
 import { VENUES, type VenueId } from '../../domain/index.ts'
 import { DISCLAIMER } from '../execution.ts'
 import { VENUE_WIRE } from '../venues/index.ts'
+import { DEFAULT_OFFSETS, MAX_OFFSETS } from './panel-params.ts'
 import { DEFAULT_LIMIT, DOCUMENTED_DAYS } from './params.ts'
 import type { MarketRouteName, RouteId } from './routes.ts'
 
@@ -36,6 +37,8 @@ export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   end_time: `Only what was received before this time. ${FORMS_OF_TIME}`,
   number_format: 'Decimals as JSON numbers (default) or as text.',
   time_format: 'Times as ISO 8601 (default) or whole microseconds.',
+  from: `At or after this time. ${FORMS_OF_TIME}`,
+  to: `Before this time. ${FORMS_OF_TIME}`,
   format: 'The format of the answer; `Accept` does the same.',
   known_at: `What was known at this time; later corrections are left out. ${FORMS_OF_TIME}`,
   include_orderbook: 'Whether rows carry ladders.',
@@ -180,6 +183,18 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
       market: 'Every recorded day of this market, by the venue’s own identifier.',
       start_time: `From the day of this time on. ${FORMS_OF_TIME}`,
       end_time: `Up to the day before this time. ${FORMS_OF_TIME}`,
+    },
+  },
+  panels: {
+    tag: ACROSS,
+    summary: 'Past rounds aligned by seconds to their close',
+    description: `One row for every round that has closed and every offset of \`at\`, by (close_time, venue, market_id, at): the best prices of the first outcome at that instant, the age of the book, the reference price that the venue settles on, and the winner. Inside a gap and before the first observation prices are null and \`gap\` says why; nothing is carried over a gap. Arrow and Parquet are one file with all rows of the range, of up to ${DOCUMENTED_DAYS.download} days; they take neither \`limit\` and \`cursor\` nor a style.`,
+    params: {
+      venue: 'Only these venues, joined by commas; all by default.',
+      from: `Only rounds that close at or after this time. ${FORMS_OF_TIME}`,
+      to: `Only rounds that close before this time; now by default. ${FORMS_OF_TIME}`,
+      at: `Offsets from the close, joined by commas: whole seconds (\`-60s\`), minutes (\`-5m\`) or hours (\`-1h\`) before it, at most a day, or \`0s\`; at most ${MAX_OFFSETS}, ${DEFAULT_OFFSETS} by default.`,
+      order: 'Oldest first (the default) or newest first, by close_time.',
     },
   },
   reference: {

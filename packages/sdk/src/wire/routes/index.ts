@@ -2,6 +2,7 @@
 export { SchemaComponents, type DocumentPart } from './openapi.ts'
 export * from './contract.ts'
 export * from './openapi.ts'
+export * from './panel-params.ts'
 export * from './param.ts'
 export * from './params.ts'
 export * from './routes.ts'

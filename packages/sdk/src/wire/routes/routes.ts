@@ -14,6 +14,7 @@ import {
   wordsParam,
   type ParamTable,
 } from './param.ts'
+import { PANEL_FORMATS, PANEL_PARAMS } from './panel-params.ts'
 import {
   CLOCK_PARAM,
   CONTRACT_ID_PARAM,
@@ -304,6 +305,7 @@ export const ROUTES = {
     },
     ...ROWS,
   },
+  panels: { address: '/v3/panels', query: PANEL_PARAMS, formats: PANEL_FORMATS },
   reference: { address: '/v3/reference', query: { venue: VENUE_PARAM, time_format } },
   reference_prices: {
     address: '/v3/reference/{asset}',

@@ -320,6 +320,14 @@ export class Words {
     this.count++
   }
 
+  /** Adds a value of up to 64 bits to a column of 64 bits. */
+  addBig(value: bigint): void {
+    this.reserve(1)
+    this.words[2 * this.count] = Number(BigInt.asIntN(32, value))
+    this.words[2 * this.count + 1] = Number(value >> 32n)
+    this.count++
+  }
+
   /** Allocates memory for more values. */
   reserve(values: number): void {
     const needed = (this.count + values) * (this.isWide ? 2 : 1)
@@ -356,6 +364,12 @@ export class NumberColumn {
   /** Appends a row of one value. */
   push(value: number): void {
     this.values.add(value)
+    this.shape.end(this.values.count, true)
+  }
+
+  /** Appends a row of one value that a double may not hold. */
+  pushBig(value: bigint): void {
+    this.values.addBig(value)
     this.shape.end(this.values.count, true)
   }
 

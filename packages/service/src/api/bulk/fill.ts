@@ -31,7 +31,6 @@ import {
 } from './columns.ts'
 import type { BulkScope } from './scope.ts'
 import { type BulkWriter, NOTHING } from './stream.ts'
-import type { FileReceipt } from './tally.ts'
 import { cutPieces } from './text.ts'
 import type { WalkItem } from './bulk-walk.ts'
 
@@ -40,7 +39,8 @@ export interface ColumnSink {
   begin(): Iterable<Uint8Array>
   /** Writes the rows of a batch, which the caller reuses afterwards. */
   write(batch: ColumnBatch): Iterable<Uint8Array>
-  end(receipt: FileReceipt): Iterable<Uint8Array>
+  /** Formats with room for it keep the receipt as JSON. */
+  end(receipt: object): Iterable<Uint8Array>
 }
 
 // Max rows and ladder values per batch: about a megabyte, a few milliseconds to fill and to write.

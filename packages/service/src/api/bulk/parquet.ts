@@ -24,7 +24,6 @@ import {
   type EncodingNumber,
   type ThriftStruct,
 } from './parquet-format.ts'
-import type { FileReceipt } from './tally.ts'
 
 // Max rows per row group, and max bytes of its compressed pages in memory.
 const GROUP_ROWS = 131_072
@@ -83,7 +82,7 @@ export function createParquetSink(
       const waiting = columns.reduce((sum, column) => sum + column.waiting, 0)
       if (rows >= GROUP_ROWS || waiting >= GROUP_BYTES) yield* endGroup()
     },
-    *end(receipt: FileReceipt) {
+    *end(receipt: object) {
       yield* endGroup()
       const keys = [...metadata, ['priorbook.receipt', JSON.stringify(receipt)] as const]
       const footer = encodeThrift({

@@ -36,8 +36,8 @@ const MAX_VISITED = 4000
 export async function walkMarkets(
   { store }: ApiContext,
   filters: Omit<MarketQuery, 'limit' | 'after' | 'order'>,
-  page: Page,
-  plan: PlanFilter,
+  page: Pick<Page, 'limit' | 'order' | 'state'>,
+  plan: Pick<PlanFilter, 'includes' | 'includesAsset' | 'includesAll'>,
 ): Promise<WalkedMarkets> {
   const found: ListedMarket[] = []
   let last = placeOf(page)
@@ -148,7 +148,7 @@ export type AnyMarket = MarketJson &
       Omit<VenueCMarketJson, 'venue'>
   >
 
-function placeOf({ state }: Page): MarketQuery['after'] {
+function placeOf({ state }: Pick<Page, 'state'>): MarketQuery['after'] {
   const { time, venue, id, value } = state
   if (time === undefined) return undefined
   return {

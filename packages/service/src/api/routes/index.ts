@@ -24,6 +24,7 @@ import { limitsRoute } from './limits.ts'
 import { MARKET_LIST_ROUTES } from './market-lists.ts'
 import { MARKET_RECORD_ROUTES } from './market-record.ts'
 import { MARKET_SEARCH_ROUTE } from './market-search.ts'
+import { PANELS_ROUTE } from './panels.ts'
 import { PARITY_ROUTE } from './parity.ts'
 import { PROOF_ROUTES } from './proofs.ts'
 import { REFERENCE_AS_OF_ROUTE } from './reference-as-of.ts'
@@ -53,6 +54,7 @@ export const CATALOGUE_ROUTES: readonly Route[] = [
   COVERAGE_ROUTE,
   COVERAGE_DAYS_ROUTE,
   PARITY_ROUTE,
+  PANELS_ROUTE,
   REFERENCE_LIST_ROUTE,
   REFERENCE_PRICES_ROUTE,
   REFERENCE_AS_OF_ROUTE,
