@@ -1,4 +1,4 @@
-import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -188,5 +188,31 @@ describe('settlement panels of recorded rounds', () => {
       ])
     }
     expect(rows.length).toBeGreaterThan(10)
+  })
+
+  it('are printed and written by the command line', async () => {
+    const { cli, client } = await servePrices(data)
+    const table = await cli('panels', 'BTC-5m', '--at', '-2s,0s', '--venue', 'venuec')
+    expect(table).toMatch(
+      /^MARKET +CLOSED \(UTC\) +AT +BID +ASK +MID +AGE +STRIKE +REFERENCE +WINNER/,
+    )
+    expect(table).toMatch(/venuec:0x\w+ .* -2s /)
+    expect(table).not.toContain('venuea:')
+    const params = { asset: 'btc', window: '5m', at: '-1s', number_format: 'string' } as const
+    const rows = await client.panels(params).toArray()
+    const printed = await cli('panels', 'btc-5m', '--at', '-1s', '--order', 'asc', '--json')
+    expect(
+      printed
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(rows)
+    const file = join(folder, 'panel.parquet')
+    await cli('panels', 'BTC-5m', '--at', '-1s', '--out', file)
+    const written = (await readParquet(readFileSync(file))).rows
+    expect(written.map(({ book_id: id }) => id)).toEqual(rows.map(({ book_id: id }) => id))
+    for (const args of [['panels'], ['panels', 'BTC'], ['panels', 'BTC-5m', '--format', 'arrow']]) {
+      expect(await cli(...args)).toBe('')
+    }
   })
 })

@@ -13,6 +13,7 @@ import { BOOK } from './commands/book.ts'
 import { completionScript, SHELLS } from './commands/completion.ts'
 import { COMMANDS } from './commands/index.ts'
 import { MARKETS } from './commands/markets.ts'
+import { PANELS } from './commands/panels.ts'
 import { EXIT_CODES } from './errors.ts'
 import { createProgram } from './main.ts'
 import { parseMarket } from './options.ts'
@@ -27,6 +28,22 @@ describe('arguments', () => {
   it('are read, long and short', () => {
     const { values, positionals } = parse(BOOK, ['venueb:M', '-d', '5', '--json'])
     expect([values['depth'], values['json'], positionals]).toEqual([5, true, ['venueb:M']])
+  })
+
+  it('take values that begin with a dash and a digit', () => {
+    const argv = ['BTC-5m', '--at', '-60s,-5m', '-n', '2', '--json']
+    const { values, positionals } = parse(PANELS, argv)
+    expect([values['at'], values['limit'], values['json'], positionals]).toEqual([
+      '-60s,-5m',
+      2,
+      true,
+      ['BTC-5m'],
+    ])
+    expect(parse(PANELS, ['--at=-1s']).values['at']).toBe('-1s')
+    expect(parse(PANELS, ['--', '--at', '-1s']).positionals).toEqual(['--at', '-1s'])
+    // After an option without a value it is not one, and neither is a letter.
+    expect(() => parse(PANELS, ['--json', '-1'])).toThrow(/-1/)
+    expect(() => parse(PANELS, ['--at', '-x'])).toThrow(/--at/)
   })
 
   it('that are wrong say so, and what would be right', () => {

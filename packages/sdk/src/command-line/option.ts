@@ -173,7 +173,8 @@ export function parseOptions<const Table extends OptionTable>(
     config[name] = { type, multiple, ...(short !== undefined && { short }) }
   }
   try {
-    const given = parseArgs({ args: [...argv], options: config, allowPositionals: true })
+    const args = joinNegatives(options, argv)
+    const given = parseArgs({ args, options: config, allowPositionals: true })
     const values = Object.entries(options).map(([name, option]) => [
       name,
       option.read(given.values[name], name),
@@ -192,6 +193,22 @@ export function parseOptions<const Table extends OptionTable>(
     const [message] = error.message.split('. ')
     throw new UsageError(message!, text === '' ? undefined : text, { cause: error })
   }
+}
+
+// A dash and a digit is a value (`--at -60s`, `--start -2h`): no option is named by a digit.
+function joinNegatives(options: OptionTable, argv: readonly string[]): string[] {
+  const args: string[] = []
+  for (const [index, arg] of argv.entries()) {
+    const option = argv[index - 1] ?? ''
+    const isValue =
+      /^-\d/.test(arg) &&
+      option.startsWith('--') &&
+      options[option.slice(2)]?.type === 'string' &&
+      !argv.slice(0, index).includes('--')
+    if (isValue) args.push(`${args.pop()!}=${arg}`)
+    else args.push(arg)
+  }
+  return args
 }
 
 function longNames(options: OptionTable): string[] {

@@ -10,6 +10,7 @@ import { EVENTS } from './events.ts'
 import { GAPS } from './gaps.ts'
 import { MARKETS } from './markets.ts'
 import { OVERLAP } from './overlap.ts'
+import { PANELS } from './panels.ts'
 import { PARITY } from './parity.ts'
 import { REFERENCE } from './reference.ts'
 import { REPLAY } from './replay.ts'
@@ -32,6 +33,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   GAPS,
   PARITY,
   REFERENCE,
+  PANELS,
   COVERAGE,
   WHOAMI,
   completionCommand(() => COMMANDS),
