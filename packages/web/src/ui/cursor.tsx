@@ -1,11 +1,11 @@
 import { computed, effect } from '@preact/signals'
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { ChartStore } from '../session/chart-store.ts'
+import type { TimeStore } from '../session/time-store.ts'
 import { fromX, toX } from './stage.ts'
 
 /** The line of the page's instant across a chart; clicking the chart moves it. */
 export function Cursor(props: {
-  readonly store: ChartStore
+  readonly store: TimeStore
   readonly width: number
   readonly height: number
 }) {

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
 import { colour, paint } from '../app/theme.ts'
-import type { ChartStore } from '../session/chart-store.ts'
+import type { TimeStore } from '../session/time-store.ts'
 import { AXIS, padded, timeAxis, valueAxis } from './axes.ts'
 import { Cursor } from './cursor.tsx'
 import { drawGaps, GUTTER } from './stage.ts'
@@ -20,11 +20,18 @@ export type LineStyle = {
 
 /** Lines over time with the market's gaps behind them, on the same margins as the heatmap. */
 export function LineChart(props: {
-  readonly store: ChartStore
+  readonly store: TimeStore
   readonly data: ReadonlySignal<uPlot.AlignedData>
   readonly lines: readonly LineStyle[]
   /** Two lines between which the area is filled. */
   readonly band?: readonly [number, number]
+  /** The same for more pairs, each with its own colour. */
+  readonly bands?: readonly {
+    readonly series: readonly [number, number]
+    readonly fill: string
+  }[]
+  /** Draws behind the lines. */
+  readonly behind?: (plot: uPlot, width: number) => void
   readonly height: number
   readonly label: string
 }) {
@@ -65,16 +72,14 @@ export function LineChart(props: {
   )
 }
 
-function applyRange(plot: uPlot, store: ChartStore): void {
+function applyRange(plot: uPlot, store: TimeStore): void {
   const range = store.range.peek()
   if (range === undefined) return
   plot.setScale('x', { min: range.from / 1e6, max: range.to / 1e6 })
 }
 
-function optionsOf(
-  { store, lines, band, height }: Parameters<typeof LineChart>[0],
-  width: number,
-): uPlot.Options {
+function optionsOf(props: Parameters<typeof LineChart>[0], width: number): uPlot.Options {
+  const { store, lines, band, bands = [], height } = props
   const stepped = uPlot.paths.stepped!({ align: 1 })
   return {
     width,
@@ -97,14 +102,17 @@ function optionsOf(
           width: thick,
           spanGaps: false,
           points: { show: false },
+          // One pixel more: the riser of a stepped line at the end of a gap would shine through.
+          gaps: (_plot, _series, _from, _to, gaps) =>
+            gaps.map(([left, right]) => [left, right + 1]),
           ...(isStepped ? { paths: stepped } : {}),
           ...(dash === undefined ? {} : { dash: [...dash] }),
         }),
       ),
     ],
-    ...(band === undefined
-      ? {}
-      : { bands: [{ series: [band[0], band[1]] as [number, number], fill: colour('band') }] }),
+    bands: [...(band === undefined ? [] : [{ series: band, fill: 'band' }]), ...bands].map(
+      ({ series: [upper, lower], fill }) => ({ series: [upper, lower], fill: colour(fill) }),
+    ),
     hooks: {
       drawClear: [
         (plot) => {
@@ -117,6 +125,7 @@ function optionsOf(
             height: plot.bbox.height / ratio,
             ratio,
           })
+          props.behind?.(plot, width)
         },
       ],
     },

@@ -8,6 +8,7 @@ import { printCount, printDecimal, printPrice, printShort } from '../model/decim
 import { microsOrAbsent, printSeconds, printSpan } from '../model/time.ts'
 import type { ListQuotes, Quote } from '../session/list-quotes.ts'
 import { nameOf } from '../session/list-quotes.ts'
+import { useSeconds } from './use-seconds.ts'
 import { StatusWord, VenueTag } from './words.tsx'
 
 // Rows rendered beyond each edge of the window.
@@ -202,13 +203,4 @@ function CoverageBar({ row, now }: { readonly row: ListedMarketJson; readonly no
       <span class="sr">{label}</span>
     </span>
   )
-}
-
-function useSeconds(): number {
-  const [now, setNow] = useState(Date.now() * 1000)
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now() * 1000), 1000)
-    return () => clearInterval(timer)
-  }, [])
-  return now
 }

@@ -3,15 +3,19 @@ import { isMarketState } from '@priorbook/sdk/domain'
 import { useEffect, useRef } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
 import { printExact } from '../model/time.ts'
-import type { ChartStore } from '../session/chart-store.ts'
-import type { MarketSession } from '../session/market-session.ts'
-import { SPEEDS, type Replayer } from '../session/replayer.ts'
+import { SPEEDS } from '../session/replayer.ts'
+import type { Player, TimeSession, TimeStore } from '../session/time-store.ts'
 import { CopyButton } from './panel.tsx'
 import { hatchPattern } from './stage.ts'
 import { useWidth } from './use-size.ts'
 
 /** The time controls of a market: drag, play at any speed, step from row to row. */
-export function Scrubber({ store }: { readonly store: ChartStore }) {
+export function Scrubber(props: {
+  readonly store: TimeStore
+  /** A link to what is shown, where it is more than a market and a time. */
+  readonly link?: { readonly text: () => string; readonly label: string }
+}) {
+  const { store, link } = props
   const { session } = store
   const extent = session.extent.value
   const isLive = session.isLive.value
@@ -27,7 +31,10 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
       </div>
       <div class="scrub-time">
         <Clock store={store} />
-        <CopyButton text={() => linkOf(store)} label="Copy a link to this market and time">
+        <CopyButton
+          text={link?.text ?? (() => linkOf(store))}
+          label={link?.label ?? 'Copy a link to this market and time'}
+        >
           Link
         </CopyButton>
         <button
@@ -48,7 +55,7 @@ export function Scrubber({ store }: { readonly store: ChartStore }) {
 const TYPING = 'input, select, textarea'
 const PRESSING = `${TYPING}, button, a, summary`
 
-function useShortcuts(session: MarketSession): void {
+function useShortcuts(session: TimeSession): void {
   useEffect(() => {
     const { replayer } = session
     const press = (event: KeyboardEvent): void => {
@@ -82,7 +89,7 @@ function useShortcuts(session: MarketSession): void {
   }, [session])
 }
 
-function PlayButtons({ replayer }: { readonly replayer: Replayer }) {
+function PlayButtons({ replayer }: { readonly replayer: Player }) {
   const isPlaying = replayer.isPlaying.value
   return (
     <div class="scrub-buttons">
@@ -128,14 +135,14 @@ function PlayButtons({ replayer }: { readonly replayer: Replayer }) {
   )
 }
 
-function linkOf({ session }: ChartStore): string {
+function linkOf({ session }: TimeStore): string {
   const url = new URL(location.href)
   const time = session.time.peek()
   url.search = time === undefined ? '' : `?t=${printExact(time).replace(' ', 'T')}Z`
   return url.href
 }
 
-function Clock({ store }: { readonly store: ChartStore }) {
+function Clock({ store }: { readonly store: TimeStore }) {
   const ref = useRef<HTMLTimeElement>(null)
   useSignalEffect(() => {
     const text = printExact(store.session.throttledClock.value)
@@ -145,7 +152,7 @@ function Clock({ store }: { readonly store: ChartStore }) {
 }
 
 // Moved through the DOM, so that playing does not render the page in every frame.
-function Slider(props: { readonly store: ChartStore; readonly from: number; readonly to: number }) {
+function Slider(props: { readonly store: TimeStore; readonly from: number; readonly to: number }) {
   const { store, from, to } = props
   const input = useRef<HTMLInputElement>(null)
   const span = Math.max(1, to - from)
@@ -177,7 +184,7 @@ function Slider(props: { readonly store: ChartStore; readonly from: number; read
 }
 
 function GapStrip(props: {
-  readonly store: ChartStore
+  readonly store: TimeStore
   readonly from: number
   readonly to: number
 }) {

@@ -1,5 +1,7 @@
+import type { ReadonlySignal } from '@preact/signals'
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
-import type { LiveLink } from '../session/live-link.ts'
+import type { Trouble } from '../app/trouble.ts'
+import type { LinkState } from '../session/live-link.ts'
 import type { Moment } from '../session/market-session.ts'
 
 /** The full name of a venue, for titles. */
@@ -56,8 +58,14 @@ const MOMENTS = {
   ended: ['□', 'ended'],
 } as const
 
+/** How the newest books arrive. */
+export type Link = {
+  readonly state: ReadonlySignal<LinkState>
+  readonly trouble: ReadonlySignal<Trouble | undefined>
+}
+
 /** How the newest books arrive, or that others are shown. */
-export function LinkWord(props: { readonly link: LiveLink | undefined; readonly moment?: Moment }) {
+export function LinkWord(props: { readonly link: Link | undefined; readonly moment?: Moment }) {
   const { link, moment = 'now' } = props
   if (link === undefined) return null
   const state = moment === 'now' ? link.state.value : moment
