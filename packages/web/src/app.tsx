@@ -1,4 +1,6 @@
 import { place } from './app/router.ts'
+import { ComparePage } from './pages/compare-page.tsx'
+import { ContractsPage } from './pages/contracts-page.tsx'
 import { CoveragePage } from './pages/coverage-page.tsx'
 import { EventPage } from './pages/event-page.tsx'
 import { EventsPage } from './pages/events-page.tsx'
@@ -47,6 +49,10 @@ function Page() {
           eventId={here.eventId}
         />
       )
+    case 'contracts':
+      return <ContractsPage filters={here.filters} />
+    case 'contract':
+      return <ComparePage key={here.contractId} contractId={here.contractId} view={here} />
     case 'coverage':
       return <CoveragePage venue={here.venue} day={here.day} />
     case 'reference':

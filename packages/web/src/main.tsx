@@ -3,6 +3,7 @@ import { App } from './app.tsx'
 import { startRouter } from './app/router.ts'
 import { startTheme } from './app/theme.ts'
 import './style.css'
+import './compare.css'
 
 startTheme()
 startRouter()

@@ -5,7 +5,7 @@ export type Trouble = {
   readonly code: string
   readonly title: string
   readonly text: string
-  readonly action?: 'key' | 'markets' | 'events' | 'demo' | undefined
+  readonly action?: 'key' | 'markets' | 'events' | 'contracts' | 'demo' | undefined
   /** True where a retry may succeed; the page then retries by itself. */
   readonly isTemporary: boolean
 }
@@ -65,6 +65,10 @@ function ofServer(error: PriorbookApiError): Trouble {
         `${sentence(message)}${advice} Search the list of events by id, title or slug.`,
         { action: 'events' },
       )
+    case 'unknown_contract':
+      return made('No such contract is known', `${sentence(message)}${advice}`, {
+        action: 'contracts',
+      })
     case 'unknown_asset':
       return made('This asset is not recorded', `${sentence(message)}${advice}`, {
         action: 'markets',

@@ -2,7 +2,10 @@ import { VENUES } from '@priorbook/sdk/domain'
 import type { MarketFilters } from './place.ts'
 
 /** That nothing matches, with what was asked for: `No market matches “fed” on venue B`. */
-export function nothingMatches(kind: 'market' | 'event', filters: MarketFilters): string {
+export function nothingMatches(
+  kind: 'market' | 'event' | 'contract',
+  filters: MarketFilters,
+): string {
   const words = filterWords(filters)
   return words === '' ? `No ${kind} is recorded` : `No ${kind} matches ${words}`
 }

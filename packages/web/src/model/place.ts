@@ -1,4 +1,5 @@
 import { isVenueId, type VenueId } from '@priorbook/sdk/domain'
+import { parseCompareView, printCompareView, type CompareView } from './compare-view.ts'
 import { parseLinkTime, printLinkTime } from './time.ts'
 
 /** A page of the explorer with its parameters, as in the address. */
@@ -7,6 +8,8 @@ export type Place =
   | { readonly page: 'markets'; readonly filters: MarketFilters }
   | { readonly page: 'events'; readonly filters: EventFilters }
   | { readonly page: 'event'; readonly venue: VenueId; readonly eventId: string }
+  | { readonly page: 'contracts'; readonly filters: ContractFilters }
+  | ({ readonly page: 'contract'; readonly contractId: string } & CompareView)
   | {
       readonly page: 'market'
       readonly venue: VenueId
@@ -48,10 +51,14 @@ export type EventFilters = Pick<
   'q' | 'venue' | 'status' | 'sort' | 'category' | 'tag'
 >
 
+/** The filters of the list of contracts, as in its address. */
+export type ContractFilters = Pick<MarketFilters, 'q' | 'asset' | 'window' | 'status'>
+
 const FILTERS = [
   ...(['q', 'venue', 'asset', 'series', 'window', 'status', 'sort', 'category', 'tag'] as const),
 ]
 const EVENT_FILTERS = ['q', 'venue', 'status', 'sort', 'category', 'tag'] as const
+const CONTRACT_FILTERS = ['q', 'asset', 'window', 'status'] as const
 
 /** Parses an address of the explorer. */
 export function parsePlace(pathname: string, search: string): Place {
@@ -73,6 +80,11 @@ export function parsePlace(pathname: string, search: string): Place {
       const eventId = rest.join('/')
       if (!isVenueId(second) || eventId === '') return nowhere(pathname)
       return { page: 'event', venue: second, eventId }
+    }
+    case 'contracts': {
+      if (rest.length > 0) return nowhere(pathname)
+      if (!isAlone) return { page: 'contract', contractId: second, ...parseCompareView(query) }
+      return { page: 'contracts', filters: parseFilters(query, CONTRACT_FILTERS) }
     }
     case 'market': {
       const marketId = rest.join('/')
@@ -112,6 +124,12 @@ export function printPlace(place: Place): string {
       return withQuery('/markets', printFilters(place.filters))
     case 'events':
       return withQuery('/events', printFilters(place.filters))
+    case 'contracts':
+      return withQuery('/contracts', printFilters(place.filters))
+    case 'contract': {
+      const path = `/contracts/${encodeURIComponent(place.contractId)}`
+      return `${path}${printCompareView(place)}`
+    }
     case 'event':
       return `/event/${place.venue}/${encodeURIComponent(place.eventId)}`
     case 'market': {

@@ -6,6 +6,7 @@ import { theme, type Theme } from '../app/theme.ts'
 const LINKS = [
   ['markets', '/markets', 'Markets'],
   ['events', '/events', 'Events'],
+  ['contracts', '/contracts', 'Compare'],
   ['reference', '/reference', 'Reference'],
   ['coverage', '/coverage', 'Coverage'],
   ['status', '/status', 'Recorder'],

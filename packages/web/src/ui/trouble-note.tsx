@@ -12,6 +12,7 @@ export function TroubleNote({ trouble }: { readonly trouble: Trouble }) {
       <p class="note-actions">
         {action === 'markets' && <a href="/markets">All markets</a>}
         {action === 'events' && <a href="/events">All events</a>}
+        {action === 'contracts' && <a href="/contracts">All contracts</a>}
         {action === 'key' && (
           <>
             {place.value.page !== 'key' && <a href="/key">Key page</a>}

@@ -85,6 +85,8 @@ export const EXPLORER_PLACES: readonly string[] = [
   '/market/:venue/*',
   '/events',
   '/event/:venue/*',
+  '/contracts',
+  '/contracts/:id',
   '/reference',
   '/coverage',
   '/status',

@@ -31,19 +31,24 @@ async function serve(): Promise<Asker['ask']> {
 }
 
 describe('the files of the explorer', () => {
-  it.each(['/', '/markets', '/market/venueb/A%2FB', '/coverage', '/status', '/key?x=1'])(
-    'are one page at %s',
-    async (url) => {
-      const ask = await serve()
-      const reply = await ask(url)
-      expect(reply.status).toBe(200)
-      expect(reply.headers['content-type']).toBe('text/html; charset=utf-8')
-      expect(reply.headers['cache-control']).toBe('no-cache')
-      const policy = String(reply.headers['content-security-policy'])
-      expect(policy).toContain("script-src 'self'")
-      expect(policy).not.toContain('unsafe')
-    },
-  )
+  it.each([
+    '/',
+    '/markets',
+    '/market/venueb/A%2FB',
+    '/contracts/x-a',
+    '/coverage',
+    '/status',
+    '/key?x=1',
+  ])('are one page at %s', async (url) => {
+    const ask = await serve()
+    const reply = await ask(url)
+    expect(reply.status).toBe(200)
+    expect(reply.headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(reply.headers['cache-control']).toBe('no-cache')
+    const policy = String(reply.headers['content-security-policy'])
+    expect(policy).toContain("script-src 'self'")
+    expect(policy).not.toContain('unsafe')
+  })
 
   it('may be cached for ever where their name contains a hash', async () => {
     const ask = await serve()

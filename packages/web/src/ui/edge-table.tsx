@@ -1,0 +1,91 @@
+import type { SpreadJson } from '@priorbook/sdk/client'
+import { printCount, printDecimal, printPrice } from '../model/decimal.ts'
+import { nameOf, sortEdges } from '../model/edge.ts'
+import { roundDecimal } from '../model/exact.ts'
+import { microsOf, printClock, printSpan } from '../model/time.ts'
+import type { CompareHistory } from '../session/compare-history.ts'
+import { NetPrice } from './net-price.tsx'
+import { VenueTag } from './words.tsx'
+
+const SHOWN = 40
+
+/** The largest edges of the window; each leads to its best moment. */
+export function EdgeTable({ history }: { readonly history: CompareHistory }) {
+  const all = history.spans.value
+  if (!history.isLoaded.value) return <p class="quiet">Loading…</p>
+  if (all.length === 0) {
+    return <p class="quiet">The venues have not disagreed by more than the fees so far.</p>
+  }
+  const rows = sortEdges(all).slice(0, SHOWN)
+  return (
+    <>
+      <p class="quiet">
+        {printCount(all.length)}
+        {history.hasMoreSpans.value ? ' and more' : ''} {all.length === 1 ? 'time' : 'times'} Yes on
+        one venue and No on another cost less than the 1 that one of them pays, after fees
+        {all.length > SHOWN ? `. The ${SHOWN} largest:` : ':'}
+      </p>
+      <div class="table-scroll edges-scroll" tabIndex={0} role="group" aria-label="Edges">
+        <table class="edges">
+          <thead>
+            <tr>
+              <th>Best moment</th>
+              <th class="num">Edge</th>
+              <th class="num">Lasted</th>
+              <th class="num">Shares</th>
+              <th class="num">Buy Yes</th>
+              <th class="num">Buy No</th>
+              <th>Ended by</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row) => (
+              <EdgeRow
+                key={`${nameOf(row)} ${row.start_time}`}
+                row={row}
+                onPick={(time) => history.session.seek(time)}
+              />
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  )
+}
+
+function EdgeRow(props: { readonly row: SpreadJson; readonly onPick: (time: number) => void }) {
+  const { row, onPick } = props
+  const { yes, no } = row
+  const best = microsOf(row.best_time)
+  return (
+    <tr>
+      <td>
+        <button type="button" class="link" onClick={() => onPick(best)}>
+          {printClock(best)}
+        </button>
+      </td>
+      <td class="num">
+        <NetPrice price={row.best_edge} way="down" />
+      </td>
+      <td class="num">{lastedOf(row)}</td>
+      <td class="num" title={printDecimal(row.fillable_size)}>
+        {roundDecimal(printDecimal(row.fillable_size), 2, 'down')}
+      </td>
+      <td class="num">
+        {printPrice(yes.price)} <VenueTag venue={yes.venue} />
+      </td>
+      <td class="num">
+        {printPrice(no.price)} <VenueTag venue={no.venue} />
+      </td>
+      <td>{ENDS[row.ended_by]}</td>
+    </tr>
+  )
+}
+
+// Many edges last for less than a millisecond.
+function lastedOf({ start_time: start, end_time: end }: SpreadJson): string {
+  const span = microsOf(end) - microsOf(start)
+  return span < 1000 ? `${span} µs` : printSpan(span)
+}
+
+const ENDS = { edge: 'a new price', gap: 'a gap', range: 'still there' } as const
