@@ -33,6 +33,6 @@ it.each([
   ['venuec', '15m', '2026-08-07T00:00:00Z', 'twap60'],
   ['venuec', '1h', '2026-08-07T00:00:00Z', undefined],
   ['venueb', '15m', '2026-08-07T00:00:00Z', undefined],
-] as const)('a round of %s of %s that closes at %s settles on %s', (venue, window, close, feed) => {
-  expect(settlementFeed(venue, { window, close: parseMicros(close) })?.feed).toBe(feed)
+] as const)('a round of %s of %s that opens at %s settles on %s', (venue, window, open, feed) => {
+  expect(settlementFeed(venue, { window, open: parseMicros(open) })?.feed).toBe(feed)
 })

@@ -29,12 +29,12 @@ export function parseReferenceKey(key: string): Reference | undefined {
 /** The feed that a round settles on; undefined where the venue has none, or does not say it for such rounds. */
 export function settlementFeed(
   venue: VenueId,
-  round: { readonly window: string; readonly close: number },
+  round: { readonly window: string; readonly open: number },
 ): ReferenceFeed | undefined {
   return VENUES[venue].references.find(({ settles }) => {
     if (settles === undefined) return false
     const { windows, from = 0, until = Infinity } = settles
     const isMeant = windows === undefined || windows.includes(round.window)
-    return isMeant && round.close >= from && round.close < until
+    return isMeant && round.open >= from && round.open < until
   })
 }

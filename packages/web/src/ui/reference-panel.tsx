@@ -18,9 +18,9 @@ const HEIGHT = 150
 /** What a round settles on, over the span of the other charts; nothing for markets that settle otherwise. */
 export function ReferencePanel({ store }: { readonly store: ChartStore }) {
   const record = store.session.record.value
-  const close = microsOrAbsent(record?.close_time)
-  if (record?.asset == null || record.window == null || close === undefined) return null
-  const feed = settlementFeed(record.venue, { window: record.window, close })
+  const open = microsOrAbsent(record?.open_time)
+  if (record?.asset == null || record.window == null || open === undefined) return null
+  const feed = settlementFeed(record.venue, { window: record.window, open })
   if (feed === undefined) return null
   return (
     <Settlement

@@ -60,7 +60,7 @@ export type ReferenceFeed = {
   readonly settles?: {
     /** Their windows; absent for all. */
     readonly windows?: readonly string[]
-    /** Those that close from this time on, and before that one. */
+    /** Those that open from this time on, and before that one. */
     readonly from?: Micros
     readonly until?: Micros
   }

@@ -144,9 +144,9 @@ export class PanelReader {
   }
 
   private async referenceAt(record: MarketRecord, at: number): Promise<ReferenceFacts> {
-    const { venue, window, closeTime: close } = record
-    const isRound = window !== undefined && close !== undefined
-    const feed = isRound ? settlementFeed(venue, { window, close })?.feed : undefined
+    const { venue, window, openTime: open } = record
+    const isRound = window !== undefined && open !== undefined
+    const feed = isRound ? settlementFeed(venue, { window, open })?.feed : undefined
     if (feed === undefined) return noPrice(null, 'no_feed')
     const name = `${feed} ${record.asset} ${at}`
     let facts = this.references.get(name)

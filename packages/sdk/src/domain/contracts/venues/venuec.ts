@@ -34,7 +34,7 @@ function deriveRound(record: MarketRecord): MarketTerms | undefined {
     },
     terms: {
       settlement_source: sourceOf(record),
-      settlement_price: roundPrice(window, closes),
+      settlement_price: roundPrice(window, opens),
       reference_price: UNKNOWN,
       tie: roundTie(record),
       rounding: UNKNOWN,
@@ -52,9 +52,9 @@ const TWAP_SECONDS: ReadonlyMap<string, number> = new Map([
 ])
 const RULES = 'docs.polymarket.com, crypto rounds'
 
-// Rounds that close from August 7, 2026 on settle on time-weighted averages of the oracle’s price.
-function roundPrice(window: string, closes: Micros): Term {
-  if (closes < TWAP_SINCE) {
+// Rounds from August 7, 2026 on settle on time-weighted averages of the oracle’s price.
+function roundPrice(window: string, opens: Micros): Term {
+  if (opens < TWAP_SINCE) {
     return fromRule(RULES, `before ${TWAP_DAY}: the oracle’s price at the bounds`, PRICES.last)
   }
   const seconds = TWAP_SECONDS.get(window)
