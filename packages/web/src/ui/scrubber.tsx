@@ -1,6 +1,6 @@
-import { useSignalEffect } from '@preact/signals'
+import { effect, useSignalEffect } from '@preact/signals'
 import { isMarketState } from '@priorbook/sdk/domain'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
 import { printExact } from '../model/time.ts'
 import { SPEEDS } from '../session/replayer.ts'
@@ -144,10 +144,15 @@ function linkOf({ session }: TimeStore): string {
 
 function Clock({ store }: { readonly store: TimeStore }) {
   const ref = useRef<HTMLTimeElement>(null)
-  useSignalEffect(() => {
-    const text = printExact(store.session.throttledClock.value)
-    if (ref.current !== null) ref.current.textContent = `${text.slice(0, 23)} UTC`
-  })
+  // Written at once, as the ladders are: effects of components wait for the next frame.
+  useLayoutEffect(
+    () =>
+      effect(() => {
+        const text = printExact(store.session.throttledClock.value)
+        ref.current!.textContent = `${text.slice(0, 23)} UTC`
+      }),
+    [store],
+  )
   return <time ref={ref} class="clock" />
 }
 
