@@ -72,7 +72,7 @@ describe('the list of contracts', () => {
       expect(await row.innerText()).toContain('in 13 min')
       expect(await row.innerText()).toContain('2026-11-17 17:30 – 17:45')
       await row.locator('.bid [data-exact]').waitFor()
-      const at = timeOf(119.6)
+      const at = timeOf(119)
       const prices = (await api.get(
         `/v3/contracts/${ROUND}/consolidated?at=${at}&number_format=string`,
       )) as Consolidated
@@ -230,7 +230,7 @@ describe('the page of a contract', () => {
       expect(await page.locator('.members tr[data-venue="venueb"] .no-price').count()).toBe(1)
       const { lanes, lines } = await page.evaluate(readPixels, {
         gap: [GAP.from, GAP.to] as const,
-        span: 119.6,
+        span: 119,
       })
       // Only the lane of B has two colours in the gap; before and after it all have one.
       expect(lanes.map(({ inside }) => inside > 1)).toEqual([false, true, false])
