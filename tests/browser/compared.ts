@@ -56,6 +56,12 @@ export async function expectInstant(
   contract: string,
   at: string,
 ): Promise<void> {
+  const expected = await instantOf(api, contract, at)
+  await expect.poll(() => shownInstant(page), { timeout: 15_000 }).toEqual(expected)
+}
+
+/** Everything of an instant as the interface answers it. */
+export async function instantOf(api: ApiReader, contract: string, at: string) {
   const base = `/v3/contracts/${contract}`
   const query = `at=${at}&depth=${DEPTH}&number_format=string`
   const books = (await api.get(`${base}/books?${query}`)) as Books
@@ -66,25 +72,29 @@ export async function expectInstant(
   )) as Spread[]
   const best = edges.map((one) => one.best_edge).toSorted((a, b) => Number(b) - Number(a))[0]
   const clock = `${at.slice(11, 23)} UTC`
-  await expect
-    .poll(() => page.evaluate(readPage), { timeout: 15_000 })
-    .toEqual({
-      labels: [clock, clock, clock],
-      books: books.members.map(({ venue, row_id: row, bids, asks }) => ({
-        venue,
-        row: row ?? '',
-        bids: bids === null ? null : pairs(bids),
-        asks: asks === null ? null : pairs(asks),
-      })),
-      members: prices.members.map(({ venue, row_id: row, net_bid: bid, net_ask: ask }) => ({
-        venue,
-        row: row ?? '',
-        net: row === null ? [] : [bid, ask],
-      })),
-      bids: levelsOf(prices.bids),
-      asks: levelsOf(prices.asks),
-      edge: best ?? null,
-    })
+  return {
+    at: String(micros),
+    labels: [clock, clock, clock],
+    books: books.members.map(({ venue, row_id: row, bids, asks }) => ({
+      venue,
+      row: row ?? '',
+      bids: bids === null ? null : pairs(bids),
+      asks: asks === null ? null : pairs(asks),
+    })),
+    members: prices.members.map(({ venue, row_id: row, net_bid: bid, net_ask: ask }) => ({
+      venue,
+      row: row ?? '',
+      net: row === null ? [] : [bid, ask],
+    })),
+    bids: levelsOf(prices.bids),
+    asks: levelsOf(prices.asks),
+    edge: best ?? null,
+  }
+}
+
+/** Everything of an instant that the page shows. */
+export function shownInstant(page: Page): Promise<ReturnType<typeof readPage>> {
+  return page.evaluate(readPage)
 }
 
 function pairs({ price, size }: Side): string[][] {
@@ -120,6 +130,7 @@ function readPage() {
       canonical(row.lastElementChild?.textContent),
     ])
   return {
+    at: document.querySelector<HTMLElement>('.compare-books')?.dataset['at'],
     labels: all('.compare-page time.at').map((one) => one.textContent),
     books: all('.cbook').map((book) => ({
       venue: book.dataset['venue'],

@@ -10,6 +10,7 @@ import { microsOrAbsent, MINUTE, printSpan } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
 import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketSession } from '../session/market-session.ts'
+import { ContractCard } from '../ui/contract-card.tsx'
 import { Heatmap } from '../ui/heatmap.tsx'
 import { Ladders } from '../ui/ladder.tsx'
 import { LinkWord, VenueTag } from '../ui/words.tsx'
@@ -72,6 +73,7 @@ export function HomePage() {
           text="The recorder needs a moment after its start. This page updates by itself."
         />
       )}
+      <ContractCard markets={found} />
       {first !== undefined && (
         <Featured key={`${first.venue} ${first.market_id}`} market={first} isNow={isNow} />
       )}
