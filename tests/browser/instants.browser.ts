@@ -112,11 +112,23 @@ describe('a replay at ten times its pace', () => {
     await visit(placeOf(market), {}, async (page) => {
       await page.locator('.heatmap canvas[data-ready="yes"]').waitFor()
       await page.getByLabel('Speed').selectOption('10')
-      await slideTo(page, 300)
-      await page.locator('.ladder[data-sequence]').first().waitFor()
-      await page.getByRole('button', { name: 'Play' }).click()
-      const { frames, books, wrong } = await page.evaluate(watchFrames, 3000)
-      expect({ wrong: wrong.slice(0, 3), count: wrong.length }).toEqual({ wrong: [], count: 0 })
+      let [frames, books] = [0, 0]
+      // A busy machine shows few books of a replay, so it is played up to five times.
+      for (let plays = 0; plays < 5 && (frames <= 30 || books <= 20); plays++) {
+        await slideTo(page, 300)
+        await page.locator('.ladder[data-sequence]').first().waitFor()
+        await page.getByRole('button', { name: 'Play' }).click()
+        const seen = await page.evaluate(watchFrames, 3000)
+        const { wrong } = seen
+        expect({ wrong: wrong.slice(0, 3), count: wrong.length }).toEqual({ wrong: [], count: 0 })
+        frames += seen.frames
+        books += seen.books
+        // It ends by itself meanwhile, or goes on; both ways it stands still at an instant then.
+        await page
+          .getByRole('button', { name: 'Pause' })
+          .click({ timeout: 500 })
+          .catch(() => null)
+      }
       expect(frames).toBeGreaterThan(30)
       expect(books).toBeGreaterThan(20)
     })

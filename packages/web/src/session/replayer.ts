@@ -226,9 +226,10 @@ export class Replayer {
   }
 
   private tick(clock: ReplayClock, to: number): void {
-    this.frame = requestAnimationFrame((now) => {
+    this.frame = requestAnimationFrame(() => {
       if (!this.isPlaying.peek()) return
-      const time = clock.at(now)
+      // Not the time of the frame: a row may have come since, and the clock must not go back behind it.
+      const time = clock.at(performance.now())
       if (time >= to) {
         this.finish(to)
         return
