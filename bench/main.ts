@@ -7,6 +7,7 @@ import { benchCluster } from './cluster.ts'
 import { benchContracts } from './contracts.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
+import { benchPanels } from './panels.ts'
 import { benchReplay } from './replay.ts'
 import { benchScale } from './scale.ts'
 import { benchTape } from './tape.ts'
@@ -22,6 +23,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   contracts: benchContracts,
   backtest: benchBacktest,
   live: benchLive,
+  panels: benchPanels,
   replay: benchReplay,
   scale: benchScale,
 }

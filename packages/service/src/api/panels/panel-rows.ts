@@ -10,7 +10,7 @@ import { decimalJson, timeJson, type PanelRowJson, type ValueStyle } from '@prio
 import { Yielder } from '../../lib/yielder.ts'
 import { readBookAt, type BookAt } from '../books/book-at.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
-import { readReferenceAt } from '../markets/reference-at.ts'
+import { readReferencesAt, type ReferenceAt } from '../markets/reference-at.ts'
 import { listReferences, type ReferenceSeries } from '../markets/references.ts'
 import type { ApiContext } from '../route.ts'
 import { BestPriceReader, NO_PRICES } from './best-prices.ts'
@@ -55,7 +55,7 @@ export class PanelReader {
   private readonly yielder = new Yielder()
   private series: readonly ReferenceSeries[] | undefined
   // Rounds of several strikes close together, and so do those of one venue after another.
-  private references = new Map<string, ReferenceFacts>()
+  private readonly references = new Map<string, ReferenceFacts>()
 
   /** `window` is the start of what the plan may read. */
   constructor(context: ApiContext, window: number, style: ValueStyle) {
@@ -72,8 +72,9 @@ export class PanelReader {
     const first = instruments.find(({ index }) => index === 0) ?? instruments[0]
     const { outcome, ...facts } = this.factsOf(round, first)
     const rows: PanelRowJson[] = []
-    for (const offset of offsets) {
-      const at = closeTime + offset * SECOND
+    const instants = offsets.map((offset) => closeTime + offset * SECOND)
+    const references = await this.referencesOf(record, instants)
+    for (const [index, at] of instants.entries()) {
       rows.push({
         venue: facts.venue,
         market_id: facts.market_id,
@@ -83,11 +84,11 @@ export class PanelReader {
         open_time: facts.open_time,
         close_time: facts.close_time,
         strike: facts.strike,
-        offset_s: offset,
+        offset_s: offsets[index]!,
         at: timeJson(at, this.style)!,
         outcome,
         ...(await this.bookAt(record, first, at)),
-        ...(await this.referenceAt(record, at)),
+        ...references[index]!,
         resolution_state: facts.resolution_state,
         winning_outcome: facts.winning_outcome,
         settlement_value: facts.settlement_value,
@@ -143,43 +144,53 @@ export class PanelReader {
     }
   }
 
-  private async referenceAt(record: MarketRecord, at: number): Promise<ReferenceFacts> {
+  // The reference prices of a round, by instant.
+  private async referencesOf(
+    record: MarketRecord,
+    instants: readonly number[],
+  ): Promise<readonly ReferenceFacts[]> {
     const { venue, window, openTime: open } = record
     const isRound = window !== undefined && open !== undefined
     const feed = isRound ? settlementFeed(venue, { window, open })?.feed : undefined
-    if (feed === undefined) return noPrice(null, 'no_feed')
-    const name = `${feed} ${record.asset} ${at}`
-    let facts = this.references.get(name)
-    if (facts === undefined) {
-      facts = await this.readReference(record, feed, at)
-      if (this.references.size >= MAX_REMEMBERED) this.references = new Map()
-      this.references.set(name, facts)
+    if (feed === undefined) return instants.map(() => noPrice(null, 'no_feed'))
+    const nameOf = (at: number): string => `${feed} ${record.asset} ${at}`
+    const missing = instants.filter((at) => !this.references.has(nameOf(at)))
+    if (missing.length > 0) {
+      if (this.references.size >= MAX_REMEMBERED) this.references.clear()
+      const read = await this.readReferences(record, feed, instants)
+      for (const [index, at] of instants.entries()) this.references.set(nameOf(at), read[index]!)
     }
-    return facts
+    return instants.map((at) => this.references.get(nameOf(at))!)
   }
 
-  private async readReference(
+  private async readReferences(
     { venue, asset }: MarketRecord,
     feed: string,
-    at: number,
-  ): Promise<ReferenceFacts> {
-    const { context, window, style } = this
-    if (at < window) return noPrice(feed, 'plan_window')
+    instants: readonly number[],
+  ): Promise<readonly ReferenceFacts[]> {
+    const { context, window } = this
     this.series ??= await listReferences(context)
     const series = this.series.find(
       (one) => one.venue === venue && one.feed === feed && one.asset === asset,
     )
-    if (series === undefined) return noPrice(feed, 'before_capture')
-    const found = await readReferenceAt(context, series, { at, window })
-    if (found === undefined) {
-      const isOlder = series.extent.firstReceived <= at
+    const found =
+      series === undefined ? [] : await readReferencesAt(context, series, instants, { window })
+    return instants.map((at, index) => {
+      const price = found[index]
+      if (at < window) return noPrice(feed, 'plan_window')
+      if (price !== undefined) return this.toReference(feed, price, at)
+      const isOlder = series !== undefined && series.extent.firstReceived <= at
       return noPrice(feed, isOlder ? 'plan_window' : 'before_capture')
-    }
+    })
+  }
+
+  private toReference(feed: string, found: ReferenceAt, at: number): ReferenceFacts {
     if ('gap' in found) return noPrice(feed, found.gap.reason)
+    const { rows, row, received } = found
     return {
       reference_feed: feed,
-      reference_price: decimalJson(printSampleValue(found.rows, 0), style),
-      reference_age_ms: (at - found.received) / 1000,
+      reference_price: decimalJson(printSampleValue(rows, row), this.style),
+      reference_age_ms: (at - received) / 1000,
       reference_gap: null,
     }
   }

@@ -50,11 +50,11 @@ async function readAsOf(
   window: number,
   style: ValueStyle,
 ): Promise<ReferenceAtJson> {
-  const found = await readReferenceAt(context, series, { at, knownAt, window })
+  const found = await readReferenceAt(context, series, at, { knownAt, window })
   if (found === undefined) return toJson(series)
   if ('gap' in found) return { ...toJson(series), gap: toGapJson(found.gap, style) }
-  const { rows, ordinal, received } = found
-  const price = toReferenceJson(rows, 0, ordinal, series, style)
+  const { rows, row, ordinal, received } = found
+  const price = toReferenceJson(rows, row, ordinal, series, style)
   return { ...toJson(series), price, age_ms: (at - received) / 1000 }
 }
 
