@@ -195,7 +195,7 @@ function booksOf(record: MarketRecord, journal: number, random: Random): Observa
 }
 
 function pricesOf(record: MarketRecord, journal: number): Sample[] {
-  const feed = settlementFeed(record)!
+  const { feed } = settlementFeed(VENUE, { window: record.window!, open: record.openTime! })!
   const instrument = referenceInstrument(VENUE, { feed, asset: 'BTC' })
   return Array.from({ length: PRICED_SECONDS }, (_, index) => ({
     kind: 'sample',

@@ -56,16 +56,7 @@ export function HomePage() {
   const isNow = found.some((row) => isTrading(row, Date.now() * 1000))
   return (
     <main id="main" class="page home-page">
-      <div class="home-intro">
-        <h1>Order books of prediction markets, as they were recorded</h1>
-        <p>
-          Every level, with the venue’s and the recorder’s times. Time without a recording is shown
-          as a gap.{' '}
-          {key.value === undefined
-            ? 'This is demonstration data. With a key you see what this installation records.'
-            : ''}
-        </p>
-      </div>
+      <Intro />
       {load.trouble !== undefined && <TroubleNote trouble={load.trouble} />}
       {first === undefined && load.trouble === undefined && (
         <EmptyNote
@@ -93,6 +84,21 @@ export function HomePage() {
         </PanelBox>
       )}
     </main>
+  )
+}
+
+function Intro() {
+  return (
+    <div class="home-intro">
+      <h1>Order books of prediction markets, as they were recorded</h1>
+      <p>
+        Every level, with the venue’s and the recorder’s times. Time without a recording is shown as
+        a gap.{' '}
+        {key.value === undefined
+          ? 'This is demonstration data. With a key you see what this installation records.'
+          : ''}
+      </p>
+    </div>
   )
 }
 
