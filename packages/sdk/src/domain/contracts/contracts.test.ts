@@ -103,6 +103,12 @@ describe('the rules', () => {
     }
     const elected = { market: { strike_type: 'custom' } }
     expect(idOf(roundOfB({ seriesTicker: 'KXPRES', native: elected }))).toBeUndefined()
+    // Decided by any price before the end.
+    const touched = priceOfB({ strike_type: 'greater', floor_strike: 150_000 })
+    expect(idOf(touched)).toBe('btc-above-150000-20261117T174500Z')
+    for (const seriesTicker of ['KXBTCMAXY', 'KXBTCMAX150', 'KXBTCMINMON', '']) {
+      expect(idOf({ ...touched, seriesTicker })).toBeUndefined()
+    }
     expect(idOf(priceOfC('Will Bitcoin replace the dollar?'))).toBeUndefined()
     expect(idOf(priceOfC('Will the price of Gold be above $4,000 on November 18?'))).toBeUndefined()
   })
@@ -116,6 +122,9 @@ describe('the rules', () => {
     expect([above, below, named].map(idOf)).toEqual([id, id, id])
     expect([above, below, named].map((record) => deriveTerms(record)?.yesIndex)).toEqual([0, 1, 0])
     expect(deriveTerms(above)?.terms.reference_price.value).toBe('94999.99')
+    // Between two cents the next cent counts.
+    const between2 = priceOfB({ strike_type: 'greater', floor_strike: 2.0099, ...rounded })
+    expect(idOf(between2)).toBe('btc-above-2.01-20261117T174500Z')
     // Without a known rounding a strike is what it says.
     const plain = priceOfB({ strike_type: 'greater', floor_strike: 94_999.99 })
     expect(idOf(plain)).toBe('btc-above-94999.99-20261117T174500Z')

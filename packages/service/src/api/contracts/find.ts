@@ -161,10 +161,19 @@ async function namedMembers(
     const outcome = state?.record.outcomes.find(({ label }) => label.toLowerCase() === wanted)
     // A market that is not recorded yet, or has another outcome by that name, is not a member.
     if (state === undefined || outcome === undefined) continue
-    const derived = deriveTerms(state.record)
+    const own = deriveTerms(state.record)
+    const derived = own?.yesIndex === outcome.index ? own : own && turnRound(own)
     members.push({ state, derived, yesIndex: outcome.index, matchedBy: 'operator' })
   }
   return members
+}
+
+// The operator may name the other outcome as Yes: then a tie pays the other side.
+function turnRound(derived: MarketTerms): MarketTerms {
+  const { tie } = derived.terms
+  const other = tie.value === 'yes' ? 'no' : tie.value === 'no' ? 'yes' : tie.value
+  const turned = other === undefined ? tie : { ...tie, value: other }
+  return { ...derived, terms: { ...derived.terms, tie: turned } }
 }
 
 // Markets of one read: a contract has few, and every one that is read is unpacked.
@@ -180,19 +189,33 @@ async function marketsOf(
 ): Promise<readonly MarketState[]> {
   const { asset, closes } = subject
   const id = printContractId(subject)
-  const isOne = ({ record }: MarketState): boolean => {
-    const derived = deriveTerms(record)
-    return derived !== undefined && printContractId(derived.subject) === id
-  }
-  if (subject.kind === 'up_down') {
-    const markets = await closingAt(store, closes, { asset, window: subject.window })
-    return markets.filter(isOne)
-  }
-  const markets = [...(await closingAt(store, closes, { asset }))]
+  const markets =
+    subject.kind === 'up_down'
+      ? await closingAt(store, closes, { asset, window: subject.window })
+      : [
+          ...(await closingAt(store, closes, { asset })),
+          ...(await readTitled(store, asset, closes)),
+        ]
+  return markets.filter((state) => isAbout(state, id))
+}
+
+/** True for a market that the rules make a member of a contract. */
+export function isAbout({ record }: MarketState, id: string): boolean {
+  const derived = deriveTerms(record)
+  return derived !== undefined && printContractId(derived.subject) === id
+}
+
+/** The markets that close at a time and name an asset in their title alone. */
+export async function readTitled(
+  store: StoreReader,
+  asset: string,
+  closes: number,
+): Promise<readonly MarketState[]> {
+  const markets: MarketState[] = []
   for (const { venue, word } of titleWords(asset)) {
     markets.push(...(await closingAt(store, closes, { venue, hasAsset: false, text: word })))
   }
-  return markets.filter(isOne)
+  return markets
 }
 
 type Filters = Pick<

@@ -5,15 +5,17 @@ import {
   type ContractSubject,
 } from '@priorbook/sdk/domain'
 import type { ContractStatus } from '@priorbook/sdk/wire'
-import { yieldToEventLoop } from '../../lib/yielder.ts'
+import { Yielder, yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketQuery, MarketState } from '../../store/store.ts'
 import type { PlanFilter } from '../markets/plan-filter.ts'
 import type { Page } from '../pages/page.ts'
 import type { ApiContext, CursorState } from '../route.ts'
 import {
+  isAbout,
   joinContract,
   operatorOf,
   readContract,
+  readTitled,
   seenBy,
   type FoundContract,
   type SeenContract,
@@ -60,8 +62,7 @@ export async function walkContracts(
   const isUp = isAscending(filters.status)
   const position = placeOf(page)
   const named = await namedContracts(context, filters, page)
-  const found: SeenContract[] = []
-  let last: Place | undefined
+  const found: { readonly seen: SeenContract; readonly place: Place }[] = []
   const take = (contract: FoundContract, closes: number): boolean => {
     const place = { closes, id: contract.id }
     if (position !== undefined && !isBeyond(place, position, isUp)) return false
@@ -71,10 +72,7 @@ export async function walkContracts(
       seen.members.length > 0 &&
       contract.members.length >= filters.members &&
       (filters.status === undefined || statusOf(contract, now) === filters.status)
-    if (isWanted) {
-      found.push(seen)
-      last = place
-    }
+    if (isWanted) found.push({ seen, place })
     return found.length > page.limit
   }
   const groups = new CloseGroups(context, filters, page, now)
@@ -88,15 +86,17 @@ export async function walkContracts(
     named.splice(0, named.length, ...named.filter((one) => !both.includes(one)))
     for (const { contract, closes } of both.sort((a, b) => compare(a, b, isUp))) {
       if (take(contract, closes)) {
-        const contracts = found.slice(0, page.limit)
-        return { contracts, hasMore: true, next: stateOf(contracts.at(-1)!) }
+        const served = found.slice(0, page.limit)
+        const contracts = served.map(({ seen }) => seen)
+        return { contracts, hasMore: true, next: toState(served.at(-1)!.place) }
       }
     }
-    if (group === undefined) return { contracts: found, hasMore: false, next: undefined }
+    const contracts = found.map(({ seen }) => seen)
+    if (group === undefined) return { contracts, hasMore: false, next: undefined }
     if (groups.visited >= MAX_VISITED) {
       // Everything that closes with the last group was looked at.
-      last = { closes: group.closes, id: isUp ? LAST_ID : '' }
-      return { contracts: found, hasMore: true, next: toState(last) }
+      const next = toState({ closes: group.closes, id: isUp ? LAST_ID : '' })
+      return { contracts, hasMore: true, next }
     }
   }
 }
@@ -121,10 +121,6 @@ function isBeyond(place: Place, position: Place, isUp: boolean): boolean {
 
 function isAfter(closes: number, other: number, isUp: boolean): boolean {
   return isUp ? closes > other : closes < other
-}
-
-function stateOf(contract: FoundContract): CursorState {
-  return toState({ closes: windowOf(contract).closes ?? 0, id: contract.id })
 }
 
 function toState({ closes, id }: Place): CursorState {
@@ -165,8 +161,11 @@ class CloseGroups {
     }
     const place = placeOf(page)
     const begin = place?.closes ?? (isUp ? this.#from : this.#end - 1)
-    // No venue's id is empty, and none sorts after this letter: the list begins at the time itself.
-    this.#after = { openTime: 0, value: begin, venue: isUp ? '' : LAST_ID, marketId: '' }
+    // No venue's id is empty, and none sorts after this letter: the list begins at the time itself, or after it
+    // where everything of the time was looked at.
+    const isPassed = place?.id === LAST_ID || place?.id === ''
+    const venue = isUp === isPassed ? LAST_ID : ''
+    this.#after = { openTime: 0, value: begin, venue, marketId: '' }
     this.#isDone = kind === 'event'
   }
 
@@ -210,7 +209,7 @@ class CloseGroups {
 // list: then the other members are looked up.
 async function contractsOf(
   context: ApiContext,
-  { kind, text }: ContractFilters,
+  { kind, text, window }: ContractFilters,
   { closes, markets }: CloseGroup,
 ): Promise<readonly Placed[]> {
   const { store } = context
@@ -225,10 +224,22 @@ async function contractsOf(
     else group.markets.push(state)
   }
   const placed: Placed[] = []
-  for (const [id, group] of groups) {
-    const isWhole = group.subject.kind === 'up_down' && text === undefined
+  const titled = new Map<string, readonly MarketState[]>()
+  const yielder = new Yielder()
+  for (const [id, { subject, markets: own }] of groups) {
+    await yielder.yieldIfDue()
+    const { asset } = subject
+    const isWhole = text === undefined && (subject.kind === 'up_down' || window === undefined)
+    if (isWhole && subject.kind !== 'up_down' && !titled.has(asset)) {
+      titled.set(asset, await readTitled(store, asset, closes))
+    }
+    const others = subject.kind === 'up_down' ? [] : (titled.get(asset) ?? [])
     const contract = isWhole
-      ? await joinContract(store, operator, { id, ...group })
+      ? await joinContract(store, operator, {
+          id,
+          subject,
+          markets: [...own, ...others.filter((state) => isAbout(state, id))],
+        })
       : await readContract(store, operator, id)
     if (contract !== undefined) placed.push({ contract, closes })
   }

@@ -33,8 +33,8 @@ export type SplitOrder = {
 }
 
 /**
- * Takes levels by their net price until a size is delivered (buy) or sold, which no other split does for
- * less. Fees of fills are those of the venue with its rounding, each level being one fill of its order.
+ * Takes levels by their net price until a size is delivered (buy) or sold. Fees of fills are those of the venue with
+ * its rounding, each level being one fill of its order; so another split may be cheaper by that rounding.
  */
 export function splitOrder(
   books: readonly NetBook[],

@@ -15,6 +15,8 @@ export type SpreadQuery = {
   readonly start: number
   readonly end: number
   readonly minEdge: number
+  /** Before this the plan includes nothing. */
+  readonly window: number
   readonly signal: AbortSignal
   /** Called with every span that has ended; the search stops where it gives true. */
   onEpisode(episode: Episode, earliestOpen: number): boolean
@@ -167,7 +169,7 @@ class FollowedBook {
 async function openBook(
   context: ApiContext,
   one: FollowedMember,
-  { start, end }: SpreadQuery,
+  { start, end, window }: SpreadQuery,
 ): Promise<FollowedBook | undefined> {
   const { instrument } = one
   if (instrument === undefined) return undefined
@@ -179,9 +181,12 @@ async function openBook(
     damage.push(...gaps)
     if (book !== undefined) book.spans = darkSpans([...book.spans, ...gaps])
   }
-  const range = { venue, key, order: 'asc', start, end, pageRows: PAGE_ROWS } as const
+  // What was received at the start is in the book of the start.
+  const range = { venue, key, order: 'asc', start: start + 1, end, pageRows: PAGE_ROWS } as const
   const lane = new BookLane(store, range, { lane: one.place, onDamage })
-  const { run } = await store.asOf({ venue, key, at: start - 1 })
+  const { run: first } = await store.asOf({ venue, key, at: start })
+  const isIncluded = first !== undefined && first.columns.received[first.to - 1]! >= window
+  const run = isIncluded ? first : undefined
   const ladder = run === undefined ? new Ladder() : ladderOf(run)
   const sequence = run === undefined ? 0 : run.firstSequence + run.to - 1
   book = new FollowedBook(one, lane, { ladder, sequence }, await readFees(context, one, start, end))
@@ -211,11 +216,15 @@ class SpreadSearch {
   readonly #books: readonly FollowedBook[]
   readonly #query: SpreadQuery
   readonly #open = new Map<number, OpenEpisode>()
+  /** The books that changed at the time of the last row, which more rows may have. */
+  readonly #changed = new Set<FollowedBook>()
+  #at: number
   #isStopped = false
 
   constructor(books: readonly FollowedBook[], query: SpreadQuery) {
     this.#books = books
     this.#query = query
+    this.#at = query.start
   }
 
   async run(): Promise<void> {
@@ -223,7 +232,7 @@ class SpreadSearch {
     const byPlace = new Map(this.#books.map((book) => [book.place, book]))
     const merge = new Merge(this.#books.map(({ lane }) => lane))
     const yielder = new Yielder()
-    for (const book of this.#books) this.#enterDark(book, start - 1)
+    for (const book of this.#books) this.#enterDark(book, start)
     for (const book of this.#books) this.#compare(book, start, 'edge')
     while (!this.#isStopped) {
       signal.throwIfAborted()
@@ -233,16 +242,27 @@ class SpreadSearch {
       const book = byPlace.get(part.lane)!
       for (let row = part.from; row < part.to && !this.#isStopped; row++) {
         const at = part.columns.received[row]!
+        if (at !== this.#at) {
+          this.#settle()
+          this.#at = at
+        }
         this.#advance(at)
         const isNew = book.apply(part.columns, row, part.firstSequence + row)
-        if (isNew && !book.isDark) this.#compare(book, at, 'edge')
+        if (isNew && !book.isDark) this.#changed.add(book)
       }
       merge.settle()
       await yielder.yieldIfDue()
     }
+    this.#settle()
     if (this.#isStopped) return
     this.#advance(end)
     for (const [pair, episode] of this.#open) this.#end(pair, episode, end, 'range')
+  }
+
+  // Compares after the last row of a time: what is between two rows of one microsecond did not last.
+  #settle(): void {
+    for (const book of this.#changed) if (!book.isDark) this.#compare(book, this.#at, 'edge')
+    this.#changed.clear()
   }
 
   // Gaps begin and end, and fees change, after all rows of their time and before the next row.
@@ -275,10 +295,10 @@ class SpreadSearch {
     this.#compare(book, at, 'edge')
   }
 
-  // Before the first row: gaps that began earlier, and those that are over.
+  // At the start of a gap the last good book is still known, at its end the next one is.
   #enterDark(book: FollowedBook, at: number): void {
     book.spans = book.spans.filter(({ end }) => end > at)
-    book.isDark = (book.spans[0]?.start ?? Infinity) <= at
+    book.isDark = (book.spans[0]?.start ?? Infinity) < at
   }
 
   #compare(book: FollowedBook, at: number, why: 'edge' | 'gap'): void {
@@ -318,7 +338,6 @@ class SpreadSearch {
 
   #end(pair: number, open: OpenEpisode, at: number, endedBy: Episode['endedBy']): void {
     this.#open.delete(pair)
-    // An edge between two rows of one microsecond did not last.
     if (at <= open.start) return
     const { yes, no } = open
     const sequenceOf = (place: number): number =>

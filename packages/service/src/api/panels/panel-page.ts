@@ -79,8 +79,8 @@ export class PanelWalk {
     if (state === undefined || served >= this.offsets.length) return undefined
     const { time, venue, id, value } = state
     const known = await this.context.store.market(venue as VenueId, String(id))
-    // Retention may have removed it since.
-    if (known === undefined) return undefined
+    // Retention may have removed it since, and the plan may be another one.
+    if (known === undefined || !this.plan.includes(known.record)) return undefined
     const place = { time: time!, venue: venue!, id: id!, value: value! }
     return { round: { record: known.record, closeTime: Number(value), place }, served }
   }

@@ -129,6 +129,14 @@ describe('aligned snapshots', () => {
     expect(second).toContain(',0.4,10,0.45,20,')
   })
 
+  it('begin with the first book where a range has no begin', async () => {
+    const call = await caller()
+    // It ends where the window of the contract begins.
+    const early = await call.get(`${BASE}/snapshots?end_time=2026-11-17T17:30:00Z&interval=1m`)
+    expect(early.body.data).toEqual([])
+    expect(early.body.pagination.has_more).toBe(false)
+  })
+
   it('show nothing of before the plan’s window', async () => {
     const call = await caller()
     const grant = createTestGrant({ windowStart: () => after(20) })
@@ -320,6 +328,39 @@ describe('spreads', () => {
     const none = await call.get(`${BASE}/spreads?${inside}`)
     expect(none.body.data).toEqual([])
     expect(none.body.meta['notice']).toMatchObject({ code: 'no_spreads' })
+  })
+
+  it('are judged by the last book of a time, also at the begin of the range', async () => {
+    const [a, b, c] = THREE_ROUNDS
+    const books = [
+      { seconds: 10, bids: [['0.40', '10']], asks: [['0.42', '20']] },
+      { seconds: 20, bids: [['0.40', '10']], asks: [['0.41', '5']] },
+      { seconds: 20, bids: [['0.40', '10']], asks: [['0.45', '7']] },
+    ] as const
+    const call = await caller([a!, { ...b!, books, gaps: [] }, c!])
+    const end = 'end_time=2026-11-17T17:30:25Z&number_format=string&min_edge=0.01'
+    const best = async (start: string): Promise<unknown[]> => {
+      const { body } = await call.get(
+        `${BASE}/spreads?start_time=2026-11-17T17:30:${start}Z&${end}`,
+      )
+      return (body.data as SpreadJson[]).map(({ yes, best_time: time, fillable_size: size }) => [
+        yes.price,
+        String(time).slice(14, 19),
+        size,
+      ])
+    }
+    // Yes at 0.42 costs 0.437052, No of C 0.5175; at 0.41 it was offered for no time at all.
+    expect(await best('15')).toContainEqual(['0.42', '30:15', '20'])
+    expect(JSON.stringify(await best('15'))).not.toContain('0.41')
+    expect(await best('20')).toEqual([['0.45', '30:20', '7']])
+  })
+
+  it('show no book of before the plan’s window', async () => {
+    const [a, b, c] = THREE_ROUNDS
+    const call = await caller([a!, b!, c!])
+    const grant = createTestGrant({ windowStart: () => after(15) })
+    const { body } = await call.get(`${BASE}/spreads?end_time=2026-11-17T17:30:25Z`, grant)
+    expect(body.data).toEqual([])
   })
 
   it('end with a venue that is silent until now', async () => {

@@ -1,12 +1,13 @@
 import { CONTRACT_SNAPSHOT_SCHEMA, contractOf, INTERVALS, membersOf } from '@priorbook/sdk/wire'
 import { toGapJson } from '@priorbook/sdk/wire'
 import { readAligned, toFlatRow } from '../contracts/aligned.ts'
-import { findContract } from '../contracts/find.ts'
+import { findContract, type ContractMember } from '../contracts/find.ts'
+import { memberInstruments } from '../contracts/member-book.ts'
 import { notOpenYet, openRange } from '../contracts/range.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { rangeMeta, styleOf } from '../pages/page.ts'
-import { defineRoute, type Route } from '../route.ts'
+import { defineRoute, type ApiContext, type Route } from '../route.ts'
 import { withheldNotice } from './contracts.ts'
 
 /** The best prices of all members of a contract, aligned in time. */
@@ -23,7 +24,7 @@ export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
       context,
       contract.members,
       {
-        start: Math.max(Number(page.state['at'] ?? 0), page.from),
+        start: Number(page.state['at'] ?? (await beginOf(context, contract.members, page.from))),
         end: early === undefined ? Math.min(page.end, context.now()) : 0,
         interval: INTERVALS[interval],
         limit: page.limit,
@@ -49,3 +50,18 @@ export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
 )
 
 const COLUMNS = membersOf(CONTRACT_SNAPSHOT_SCHEMA)
+
+// Without a begin it is the first book of a member; where there is none, the time itself, which nothing follows.
+async function beginOf(
+  context: ApiContext,
+  members: readonly ContractMember[],
+  from: number,
+): Promise<number> {
+  if (from > 0) return from
+  const firsts: number[] = []
+  for (const { instrument } of await memberInstruments(context, members)) {
+    const facts = instrument === undefined ? undefined : await context.store.instrument(instrument)
+    if (facts !== undefined) firsts.push(facts.firstReceived)
+  }
+  return firsts.length === 0 ? context.now() : Math.min(...firsts)
+}

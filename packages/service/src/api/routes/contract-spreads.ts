@@ -50,6 +50,7 @@ export const CONTRACT_SPREADS_ROUTE: Route = defineRoute(
             start,
             end,
             minEdge,
+            window: page.range.window,
             signal,
             onEpisode: (episode, earliestOpen) => found.add(episode, earliestOpen),
           })

@@ -5,6 +5,7 @@ import { PriorbookError, toMicros } from '@priorbook/sdk/domain'
 import { Problem, type ContractJson, type ContractWithTermsJson } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
+import { priceOfB, priceOfC } from '../../../../sdk/src/domain/contracts/records.testing.ts'
 import {
   after,
   CLOSES,
@@ -107,6 +108,35 @@ describe('the list of contracts', () => {
     // A search finds one member, and the contract still has all of them.
     const { body } = await call.get('/v3/contracts?q=KXBTC15M')
     expect((body.data as ContractJson[])[0]!.members).toHaveLength(3)
+  })
+
+  it('ends where more markets close at once than one page looks at', async () => {
+    const strikes = Array.from({ length: 4300 }, (_, at) => ({
+      record: {
+        ...priceOfB({ strike_type: 'greater_or_equal', floor_strike: 50_000 + at }),
+        marketId: `KXBTCD-${at}`,
+      },
+    }))
+    const named = priceOfC('Will the price of Bitcoin be above $50,001 on November 17?')
+    const call = await caller({
+      store: await createContractStore([...strikes, { record: named }]),
+    })
+    const ids = new Set<string>()
+    const shared: string[] = []
+    let pages = 0
+    for (let cursor = ''; pages < 20; pages++) {
+      const { body } = await call.get(`/v3/contracts?members=1&limit=1000${cursor}`)
+      for (const { id, members } of body.data as ContractJson[]) {
+        expect(ids.has(id)).toBe(false)
+        ids.add(id)
+        if (members.length > 1) shared.push(id)
+      }
+      if (!body.pagination.has_more) break
+      cursor = `&cursor=${body.pagination.next_cursor}`
+    }
+    expect(ids.size).toBe(4300)
+    expect(pages).toBeLessThan(10)
+    expect(shared).toEqual(['btc-above-50001-20261117T174500Z'])
   })
 
   it('walks many rounds by cursor, each once, in the order of their closes', async () => {
@@ -236,6 +266,11 @@ describe('the operator’s file', () => {
       ['No', 'operator'],
       ['Down', 'operator'],
     ])
+    // A tie pays Yes of the round at both, so it does not pay No.
+    expect(members.map(({ terms }) => terms.find(({ term }) => term === 'tie')?.value)).toEqual([
+      'no',
+      'no',
+    ])
     const list = await call.get('/v3/contracts')
     expect((list.body.data as ContractJson[]).map(({ id }) => id)).toEqual([
       'x-same-again',
@@ -259,6 +294,42 @@ describe('the operator’s file', () => {
         { outcome: 'Down', reason: { code: 'before_capture' } },
       ],
     })
+  })
+
+  it('is walked by the close of all members, also of those that a plan withholds', async () => {
+    const hour = 3_600_000_000
+    const late = { openTime: toMicros(OPENS + hour), closeTime: toMicros(CLOSES + hour) }
+    const between = toMicros(CLOSES + hour / 2)
+    const markets = [
+      { record: roundOfA(late) },
+      { record: roundOfB() },
+      { record: roundOfC({ openTime: toMicros(OPENS + hour / 2), closeTime: between }) },
+    ]
+    const named = {
+      contracts: [
+        {
+          id: 'x-both',
+          members: [
+            { venue: 'venuea', market_id: roundOfA().marketId, yes: 'Up' },
+            { venue: 'venueb', market_id: roundOfB().marketId, yes: 'Yes' },
+          ],
+        },
+      ],
+    }
+    const { current } = openContracts(fileOf(JSON.stringify(named)), () => undefined)
+    const store = await createContractStore(markets)
+    const call = await caller({ store, contracts: current })
+    for (const filter of ['', 'status=open&', 'status=scheduled&']) {
+      const whole = await call.get(`/v3/contracts?${filter}limit=100`, withoutA)
+      const ids: string[] = []
+      for (let cursor = ''; ids.length < 20;) {
+        const page = await call.get(`/v3/contracts?${filter}limit=1${cursor}`, withoutA)
+        ids.push(...(page.body.data as ContractJson[]).map(({ id }) => id))
+        if (!page.body.pagination.has_more) break
+        cursor = `&cursor=${page.body.pagination.next_cursor}`
+      }
+      expect(ids).toEqual((whole.body.data as ContractJson[]).map(({ id }) => id))
+    }
   })
 
   it('is read again on request, and a wrong one changes nothing', () => {

@@ -304,6 +304,12 @@ describe('panels', () => {
     expect(await refused(`${BTC}&format=parquet`, 'quant')).toEqual([403, 'plan_required'])
     const month = `from=${now - 31 * DAY}`
     expect((await raw(`${BTC}&format=parquet&${month}`, 'quant')).status).toBe(200)
+    // A cursor of another plan opens nothing.
+    const whole = await ask(`${BTC}&from=${now - DAY}&limit=1`, 'unlimited')
+    expect(whole.body.data.map(({ venue }) => venue)).toEqual(['venuea'])
+    const taken = `cursor=${whole.body.pagination.next_cursor}`
+    const rest = await ask(`${BTC}&from=${now - DAY}&limit=9&${taken}`, 'explorer')
+    expect(rest.body.data.map(({ venue }) => venue)).not.toContain('venuea')
     // The instant before the window of the plan is not shown, though the round closed in it.
     const edge = roundOf('venueb', (now - NOON - 7 * DAY) / MINUTE + 1, { marketId: 'EDGE' })
     const at = await (await serve([edge], now)).ask(`${BTC}&at=-90s,-30s`, 'explorer')

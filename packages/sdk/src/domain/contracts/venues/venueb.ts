@@ -51,6 +51,7 @@ function deriveStrike(
   asset: string,
   closes: ContractSubject['closes'],
 ): MarketTerms | undefined {
+  if (!isDecidedAtEnd(record.seriesTicker, asset)) return undefined
   const { market } = record.native
   const type = nativeText(market, 'strike_type')
   const floor = numberOf(nativeField(market, 'floor_strike'))
@@ -86,6 +87,12 @@ function deriveStrike(
   }
 }
 
+// Series such as KXBTC and KXBTCD are decided by the price at the end. Others have strikes as well, such as
+// KXBTCMAXY, which is decided by any price before the end: only the series that are known are contracts.
+function isDecidedAtEnd(series: string | undefined, asset: string): boolean {
+  return [asset, `${asset}D`].some((name) => series === name || series === `KX${name}`)
+}
+
 // A value that was rounded to cents is above 94,999.99 exactly where it is at least 95,000.
 function boundAbove(type: string, floor: string | undefined, digits?: number): Bound | undefined {
   if (floor === undefined) return undefined
@@ -107,11 +114,12 @@ function boundBelow(type: string, cap: string | undefined, digits?: number): Bou
 
 const STRIKE_DECIMALS = 8
 
-// The next value that a rounded price can have; the same where rounding is not known.
+// The lowest value above a strike that a rounded price can have; the strike where rounding is not known.
 function nextAbove(strike: string, digits: number | undefined): string {
   if (digits === undefined) return strike
-  const units = parseScaled(strike, STRIKE_DECIMALS) + POW10[STRIKE_DECIMALS - digits]!
-  return printScaled(units, STRIKE_DECIMALS)
+  const step = POW10[STRIKE_DECIMALS - digits]!
+  const steps = Math.floor(parseScaled(strike, STRIKE_DECIMALS) / step) + 1
+  return printScaled(steps * step, STRIKE_DECIMALS)
 }
 
 function commonTerms(record: MarketRecord): Omit<MarketTerms['terms'], 'reference_price' | 'tie'> {
