@@ -46,7 +46,9 @@ try {
     await page.locator('.venue-calendar').nth(1).locator('.day.c-degraded').last().click()
     await pause(1500)
   }
-  const [contract] = await api.get('/v3/contracts?status=open&members=3&asset=btc&window=15m&limit=1')
+  const [contract] = await api.get(
+    '/v3/contracts?status=open&members=3&asset=btc&window=15m&limit=1',
+  )
   await take('compare-light', `/contracts/${contract.id}`, { height: 1000 })
   await take('market-dark', placeOf(b), { scheme: 'dark', height: 860 }, half)
   await take('market-light', placeOf(a), { height: 980 })

@@ -6,8 +6,9 @@ import { microsOf } from '../model/time.ts'
 import type { CompareTarget } from './compare-target.ts'
 import type { Player } from './time-store.ts'
 
-// Min time between two instants of a replay. Each is read whole, so that all members are of one instant.
-const EVERY_MS = 150
+// Min time between two instants of a replay. Each is read whole, so that all members are of one instant: three
+// requests, of which a plan may allow 25 per second.
+const EVERY_MS = 200
 
 /** Plays all members of a contract together. */
 export class CompareReplayer implements Player {
