@@ -9,7 +9,7 @@ import { openEmbeddedStore } from '../../packages/service/src/store/embedded/ope
 import { after, writeContract } from './contracts-tape.ts'
 
 // Serves one contract of three venues and the explorer, from two minutes after the round began, until standard
-// input ends; prints its address.
+// input ends; prints its address and a key without a limit of requests.
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-contracts-'))
 const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
 await writeContract(store)
@@ -19,7 +19,7 @@ const web = readWebFiles()
 const now = () => after(120 + performance.now() / 1000)
 const server = createApiServer({ store, access, web, demo: { store }, now })
 const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-console.log(url)
+console.log(`${url} ${access.demoKey('unlimited')}`)
 process.stdin.resume()
 await once(process.stdin, 'end')
 await server.close(500)

@@ -20,11 +20,14 @@ const LOOKS = [
 let service: ChildProcess
 let browser: Browser
 let api: ApiReader
+let key: string
 
 beforeAll(async () => {
   service = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
   const [printed] = (await once(service.stdout!, 'data')) as [Buffer]
-  api = new ApiReader(printed.toString().trim())
+  const [url, own] = printed.toString().trim().split(' ')
+  key = own!
+  api = new ApiReader(url!, key)
   browser = await openBrowser()
 })
 
@@ -37,7 +40,7 @@ afterAll(async () => {
 
 // The browser's clock stands still two minutes after the round began, where that of the server started.
 async function visit(path: string, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const visitor = await openVisitor(browser, api.url, look)
+  const visitor = await openVisitor(browser, api.url, { ...look, key })
   try {
     await visitor.page.clock.setFixedTime(new Date(after(120) / 1000))
     await visitor.page.goto(path)
