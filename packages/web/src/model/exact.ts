@@ -5,7 +5,7 @@ export function compareDecimals(a: string, b: string): number {
   return first < second ? -1 : first > second ? 1 : 0
 }
 
-/** A decimal with at most so many places: `down` cuts the rest off, `up` counts it as one more. */
+/** A decimal rounded to a number of places: `down` to the next lower one, `up` to the next higher. */
 export function roundDecimal(text: string, places: number, way: 'down' | 'up'): string {
   const all = placesOf(text)
   if (all <= places) return text

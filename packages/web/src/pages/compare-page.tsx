@@ -6,13 +6,14 @@ import { rewriteAddress } from '../app/router.ts'
 import type { CompareView } from '../model/compare-view.ts'
 import { comparisonOf, subjectOf, windowOf, winnerOf } from '../model/contract-words.ts'
 import { printPlace } from '../model/place.ts'
-import { printExact, printSeconds, printSpan } from '../model/time.ts'
+import { printExact } from '../model/time.ts'
 import { CompareSession } from '../session/compare-session.ts'
 import { CompareBooks, BOOK_DEPTH } from '../ui/compare-books.tsx'
 import { CompareChart, MemberKey } from '../ui/compare-chart.tsx'
 import { ConsolidatedPanel } from '../ui/consolidated-panel.tsx'
 import { ContractTerms } from '../ui/contract-terms.tsx'
 import { EdgeTable } from '../ui/edge-table.tsx'
+import { CloseFact, Fact } from '../ui/fact.tsx'
 import { MemberTable } from '../ui/member-table.tsx'
 import { EdgeFigure, NetPrice } from '../ui/net-price.tsx'
 import { PanelBox } from '../ui/panel.tsx'
@@ -145,8 +146,6 @@ function CompareHead(props: {
   readonly contract: ContractWithTermsJson
 }) {
   const { session, contract } = props
-  const { closes } = session
-  const left = closes.value === undefined ? undefined : closes.value - session.wall.value
   const winner = winnerOf(contract)
   const shown = session.shown.value
   const bids = shown?.prices.bids
@@ -179,16 +178,7 @@ function CompareHead(props: {
           class="edge"
           value={shown === undefined ? '–' : <EdgeFigure edge={shown.edges[0]} />}
         />
-        <Fact
-          name={left !== undefined && left <= 0 ? 'Closed' : 'Closes in'}
-          value={
-            left === undefined
-              ? '–'
-              : left <= 0
-                ? printSeconds(closes.value!).slice(0, 16)
-                : printSpan(left)
-          }
-        />
+        <CloseFact close={session.closes.value} clock={session.wall.value} />
       </dl>
       <LinkWord link={session.link} moment={session.moment.value} />
     </div>
@@ -198,19 +188,6 @@ function CompareHead(props: {
 // The record is read every few seconds; the clock knows the close at once.
 function statusOf(session: CompareSession, contract: ContractWithTermsJson): string {
   return contract.status === 'open' && !session.isOpen.value ? 'closed' : contract.status
-}
-
-function Fact(props: {
-  readonly name: string
-  readonly value: preact.ComponentChildren
-  readonly class?: string
-}) {
-  return (
-    <div>
-      <dt>{props.name}</dt>
-      <dd class={props.class ?? ''}>{props.value}</dd>
-    </div>
-  )
 }
 
 function ChartTools(props: {

@@ -8,7 +8,7 @@ import { changeFilters, type ContractFilters } from '../model/place.ts'
 import { ContractList } from '../session/contract-list.ts'
 import { ContractQuotes } from '../session/contract-quotes.ts'
 import { ContractTable } from '../ui/contract-table.tsx'
-import { Choice, TypedField } from '../ui/fields.tsx'
+import { AssetField, Choice, TypedField, WindowChoice } from '../ui/fields.tsx'
 import { ApiCalls } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 
@@ -64,8 +64,6 @@ export function ContractsPage({ filters }: { readonly filters: ContractFilters }
   )
 }
 
-const WINDOWS = ['5m', '15m', '1h', '4h', '1d']
-
 function ContractFiltersForm({ filters }: { readonly filters: ContractFilters }) {
   const change = (news: Partial<Record<keyof ContractFilters, string>>): void => {
     go({ page: 'contracts', filters: changeFilters(filters, news) }, 'replace')
@@ -79,18 +77,8 @@ function ContractFiltersForm({ filters }: { readonly filters: ContractFilters })
         value={filters.q ?? ''}
         onChange={(q) => change({ q })}
       />
-      <TypedField
-        label="Asset"
-        placeholder="btc"
-        value={filters.asset ?? ''}
-        onChange={(asset) => change({ asset })}
-      />
-      <Choice
-        label="Window"
-        value={filters.window ?? ''}
-        choices={[['', 'any'], ...WINDOWS.map((word) => [word, word] as const)]}
-        onChange={(window) => change({ window })}
-      />
+      <AssetField value={filters.asset} onChange={(asset) => change({ asset })} />
+      <WindowChoice value={filters.window} onChange={(window) => change({ window })} />
       <Choice
         label="Status"
         value={filters.status ?? ''}

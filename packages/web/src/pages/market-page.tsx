@@ -8,14 +8,16 @@ import { quoteOf, complementOf } from '../model/book.ts'
 import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
 import { toPriceLines } from '../model/history.ts'
 import { printPlace } from '../model/place.ts'
-import { microsOrAbsent, MINUTE, printSeconds, printSpan } from '../model/time.ts'
+import { microsOrAbsent, MINUTE } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
 import { MarketSession } from '../session/market-session.ts'
 import { GapTable } from '../ui/gap-table.tsx'
 import { Heatmap } from '../ui/heatmap.tsx'
 import { Identifiers } from '../ui/identifiers.tsx'
 import { Ladders } from '../ui/ladder.tsx'
-import { LineChart, type LineStyle } from '../ui/line-chart.tsx'
+import { CloseFact, Fact } from '../ui/fact.tsx'
+import { LineChart } from '../ui/line-chart.tsx'
+import type { LineStyle } from '../ui/plot.ts'
 import { LinkWord, StatusWord, VenueTag } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { ReferencePanel } from '../ui/reference-panel.tsx'
@@ -119,7 +121,6 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
   const record = session.known.value
   const { venue, market_id: marketId } = session.ref
   const close = microsOrAbsent(record?.close_time)
-  const left = close === undefined ? undefined : close - session.second.value
   const view = session.outcomes.value?.[store.outcome.value]
   const emulated = session.notices.value.find(({ code }) => /emulated|sample/.test(code))
   const units = record?.units
@@ -159,16 +160,7 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
               : printShort(printDecimal(record.volume))
           }
         />
-        <Fact
-          name={left !== undefined && left <= 0 ? 'Closed' : 'Closes in'}
-          value={
-            left === undefined
-              ? '–'
-              : left <= 0
-                ? printSeconds(close!).slice(0, 16)
-                : printSpan(left)
-          }
-        />
+        <CloseFact close={close} clock={session.second.value} />
       </dl>
       <LinkWord link={session.link.value} moment={session.moment.value} />
     </div>
@@ -193,19 +185,6 @@ function QuoteFacts({ store, label }: { readonly store: ChartStore; readonly lab
       <Fact name={`${label} ask`} value={ask} class="ask" />
       <Fact name="Spread" value={spread} />
     </>
-  )
-}
-
-function Fact(props: {
-  readonly name: string
-  readonly value: preact.ComponentChildren
-  readonly class?: string
-}) {
-  return (
-    <div>
-      <dt>{props.name}</dt>
-      <dd class={props.class ?? ''}>{props.value}</dd>
-    </div>
   )
 }
 

@@ -154,7 +154,7 @@ export class CompareSession implements CompareTarget {
     return Math.min(settledNow(), (this.closes.peek() ?? Infinity) - 1)
   }
 
-  // Reads the present again and again, as long as there is a present that somebody looks at.
+  // Reads the present again at intervals, while the contract is open and the tab is visible.
   private async follow(): Promise<void> {
     const { signal: stopped } = this.stopping
     while (!stopped.aborted) {

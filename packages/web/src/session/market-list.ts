@@ -9,6 +9,7 @@ import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
 import { noOpenMarket } from '../model/filter-words.ts'
 import type { MarketFilters } from '../model/place.ts'
 import { sortLoaded, type ListSort } from '../model/market-sort.ts'
+import { remarkOf } from './paged-list.ts'
 
 // Rows of the first page, which is shown as soon as possible, and of the next ones.
 const FIRST = 100
@@ -114,8 +115,8 @@ export class MarketList {
     if (this.isWide && rows.length > 0) {
       this.remark.value = `${noOpenMarket(this.filters)}, so those of every status are listed.`
     }
-    const corrected = page.notices.find(({ code }) => REMARKS.has(code))
-    if (corrected !== undefined) this.remark.value = corrected.message
+    const remark = remarkOf(page.notices)
+    if (remark !== undefined) this.remark.value = remark
     if (hasMore && rows.length >= MAX_SORTED && this.sort === 'activity') {
       this.remark.value =
         'Too many markets match to be sorted by activity; the newest come first. Add a filter to sort them.'
@@ -152,8 +153,6 @@ export class MarketList {
     }
   }
 }
-
-const REMARKS = new Set(['search_corrected', 'plan_required'])
 
 function toSort(text: string | undefined): ListSort {
   return text === 'close_time' || text === 'volume' || text === 'open_time' ? text : 'activity'

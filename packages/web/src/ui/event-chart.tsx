@@ -1,11 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
-import { colour, paint } from '../app/theme.ts'
+import { paint } from '../app/theme.ts'
 import { outcomeName } from '../model/event-lines.ts'
 import type { EventLines } from '../session/event-session.ts'
 import { padded, timeAxis, valueAxis } from './axes.ts'
-import { GUTTER } from './stage.ts'
+import { lineSeries, plotFrame } from './plot.ts'
 import { useWidth } from './use-size.ts'
 
 const HEIGHT = 260
@@ -44,14 +43,8 @@ function styleOf(index: number): { readonly stroke: string; readonly isDashed: b
 }
 
 function optionsOf({ markets }: EventLines, width: number): uPlot.Options {
-  const stepped = uPlot.paths.stepped!({ align: 1 })
   return {
-    width,
-    height: HEIGHT,
-    padding: [6, GUTTER.right, 0, 0],
-    legend: { show: false },
-    cursor: { show: false },
-    tzDate: (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC'),
+    ...plotFrame(width, HEIGHT),
     scales: {
       x: { time: true, auto: false },
       y: { range: (_plot, low, high) => padded(low, high) },
@@ -59,17 +52,10 @@ function optionsOf({ markets }: EventLines, width: number): uPlot.Options {
     axes: [timeAxis(), valueAxis()],
     series: [
       {},
-      ...markets.map((market, index): uPlot.Series => {
+      ...markets.map((market, index) => {
         const { stroke, isDashed } = styleOf(index)
-        return {
-          label: outcomeName(market),
-          stroke: colour(stroke),
-          width: 1.5,
-          spanGaps: false,
-          points: { show: false },
-          paths: stepped,
-          ...(isDashed ? { dash: [5, 3] } : {}),
-        }
+        const dash = isDashed ? { dash: [5, 3] } : {}
+        return lineSeries({ label: outcomeName(market), stroke, width: 1.5, ...dash })
       }),
     ],
   }

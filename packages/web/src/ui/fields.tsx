@@ -43,6 +43,38 @@ export function VenueChoice(props: {
   )
 }
 
+const WINDOWS = ['5m', '15m', '1h', '4h', '1d']
+
+/** A choice of one length of rounds or any. */
+export function WindowChoice(props: {
+  readonly value: string | undefined
+  readonly onChange: (window: string) => void
+}) {
+  return (
+    <Choice
+      label="Window"
+      value={props.value ?? ''}
+      choices={[['', 'any'], ...WINDOWS.map((word) => [word, word] as const)]}
+      onChange={props.onChange}
+    />
+  )
+}
+
+/** The asset that a list is limited to. */
+export function AssetField(props: {
+  readonly value: string | undefined
+  readonly onChange: (asset: string) => void
+}) {
+  return (
+    <TypedField
+      label="Asset"
+      placeholder="btc"
+      value={props.value ?? ''}
+      onChange={props.onChange}
+    />
+  )
+}
+
 /** A field of text, which the list follows with a delay, not with every letter. */
 export function TypedField(props: {
   readonly label: string

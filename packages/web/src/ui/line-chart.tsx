@@ -1,22 +1,12 @@
 import { useSignalEffect, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
 import { colour, paint } from '../app/theme.ts'
 import type { TimeStore } from '../session/time-store.ts'
 import { AXIS, padded, timeAxis, valueAxis } from './axes.ts'
 import { Cursor } from './cursor.tsx'
-import { drawGaps, GUTTER } from './stage.ts'
+import { hatchGaps, lineSeries, plotFrame, type LineStyle } from './plot.ts'
 import { useWidth } from './use-size.ts'
-
-/** One line of a chart; its colour is a name of the style sheet. */
-export type LineStyle = {
-  readonly label: string
-  readonly stroke: string
-  readonly dash?: readonly number[]
-  readonly width?: number
-  readonly isStepped?: boolean
-}
 
 /** Lines over time with the market's gaps behind them, on the same margins as the heatmap. */
 export function LineChart(props: {
@@ -80,36 +70,14 @@ function applyRange(plot: uPlot, store: TimeStore): void {
 
 function optionsOf(props: Parameters<typeof LineChart>[0], width: number): uPlot.Options {
   const { store, lines, band, bands = [], height } = props
-  const stepped = uPlot.paths.stepped!({ align: 1 })
   return {
-    width,
-    height,
-    padding: [6, GUTTER.right, 0, 0],
-    legend: { show: false },
-    cursor: { show: false },
-    tzDate: (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC'),
+    ...plotFrame(width, height),
     scales: {
       x: { time: true, auto: false },
       y: { range: (_plot, low, high) => padded(low, high) },
     },
     axes: [timeAxis(), valueAxis()],
-    series: [
-      {},
-      ...lines.map(
-        ({ label, stroke, dash, width: thick = 1.25, isStepped = true }): uPlot.Series => ({
-          label,
-          stroke: colour(stroke),
-          width: thick,
-          spanGaps: false,
-          points: { show: false },
-          // One pixel more: the riser of a stepped line at the end of a gap would shine through.
-          gaps: (_plot, _series, _from, _to, gaps) =>
-            gaps.map(([left, right]) => [left, right + 1]),
-          ...(isStepped ? { paths: stepped } : {}),
-          ...(dash === undefined ? {} : { dash: [...dash] }),
-        }),
-      ),
-    ],
+    series: [{}, ...lines.map(lineSeries)],
     bands: [...(band === undefined ? [] : [{ series: band, fill: 'band' }]), ...bands].map(
       ({ series: [upper, lower], fill }) => ({ series: [upper, lower], fill: colour(fill) }),
     ),
@@ -118,13 +86,7 @@ function optionsOf(props: Parameters<typeof LineChart>[0], width: number): uPlot
         (plot) => {
           const range = store.range.peek()
           if (range === undefined) return
-          const ratio = devicePixelRatio
-          drawGaps(plot.ctx, store.gaps.peek(), range, {
-            width,
-            top: plot.bbox.top / ratio,
-            height: plot.bbox.height / ratio,
-            ratio,
-          })
+          hatchGaps(plot, store.gaps.peek(), range, width)
           props.behind?.(plot, width)
         },
       ],

@@ -1,8 +1,7 @@
 import { MARKET_STATUSES } from '@priorbook/sdk/domain'
 import { changeFilters, type MarketFilters } from '../model/place.ts'
-import { Choice, TypedField, VenueChoice } from './fields.tsx'
+import { AssetField, Choice, TypedField, VenueChoice, WindowChoice } from './fields.tsx'
 
-const WINDOWS = ['5m', '15m', '1h', '4h', '1d']
 const SORTS = [
   ['', 'activity'],
   ['close_time', 'closing time'],
@@ -39,24 +38,14 @@ export function MarketFiltersForm(props: {
         ]}
         onChange={(status) => change({ status })}
       />
-      <TypedField
-        label="Asset"
-        placeholder="btc"
-        value={filters.asset ?? ''}
-        onChange={(asset) => change({ asset })}
-      />
+      <AssetField value={filters.asset} onChange={(asset) => change({ asset })} />
       <TypedField
         label="Series"
         placeholder="KXBTC15M"
         value={filters.series ?? ''}
         onChange={(series) => change({ series })}
       />
-      <Choice
-        label="Window"
-        value={filters.window ?? ''}
-        choices={[['', 'any'], ...WINDOWS.map((word) => [word, word] as const)]}
-        onChange={(window) => change({ window })}
-      />
+      <WindowChoice value={filters.window} onChange={(window) => change({ window })} />
       <Choice
         label="Sort by"
         value={filters.sort ?? ''}

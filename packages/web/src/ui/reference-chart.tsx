@@ -1,11 +1,10 @@
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
-import 'uplot/dist/uPlot.min.css'
-import { colour, paint } from '../app/theme.ts'
+import { paint } from '../app/theme.ts'
 import { priceRange, toReferenceLine, type ReferenceLine } from '../model/reference-line.ts'
 import type { ReferenceData } from '../session/reference-feed.ts'
 import { timeAxis, valueAxis } from './axes.ts'
-import { drawGaps, GUTTER } from './stage.ts'
+import { hatchGaps, lineSeries, plotFrame, type LineStyle } from './plot.ts'
 import './reference.css'
 
 /** The reference price of one feed over time, with the strike and hatched gaps. */
@@ -49,46 +48,23 @@ function optionsOf(
   width: number,
   height: number,
 ): uPlot.Options {
-  const stepped = uPlot.paths.stepped!({ align: 1 })
   const range = priceRange([...prices, ...strikes])
   return {
-    width,
-    height,
-    padding: [6, GUTTER.right, 0, 0],
-    legend: { show: false },
-    cursor: { show: false },
-    tzDate: (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC'),
+    ...plotFrame(width, height),
     scales: { x: { time: true, auto: false }, y: { range } },
     axes: [timeAxis(), { ...valueAxis(), values: (_plot, splits) => splits.map(shortPrice) }],
-    series: [
-      {},
-      {
-        label: 'Reference price',
-        stroke: colour('sample-1'),
-        width: 1.5,
-        spanGaps: false,
-        points: { show: false },
-        paths: stepped,
-      },
-      {
-        label: 'Strike',
-        stroke: colour('ink'),
-        width: 1,
-        dash: [5, 4],
-        points: { show: false },
-      },
-    ],
-    hooks: {
-      drawClear: [
-        (plot) => {
-          const ratio = devicePixelRatio
-          const { top, height: inner } = plot.bbox
-          const place = { width, top: top / ratio, height: inner / ratio, ratio }
-          drawGaps(plot.ctx, gaps, query.range, place)
-        },
-      ],
-    },
+    series: [{}, lineSeries(PRICE), lineSeries(STRIKE)],
+    hooks: { drawClear: [(plot) => hatchGaps(plot, gaps, query.range, width)] },
   }
+}
+
+const PRICE: LineStyle = { label: 'Reference price', stroke: 'sample-1', width: 1.5 }
+const STRIKE: LineStyle = {
+  label: 'Strike',
+  stroke: 'ink',
+  width: 1,
+  dash: [5, 4],
+  isStepped: false,
 }
 
 // The margin has space for seven characters.

@@ -2,7 +2,8 @@ import { useComputed } from '@preact/signals'
 import type uPlot from 'uplot'
 import { METRICS, type ChartStore } from '../session/chart-store.ts'
 import { toSampleLines } from '../model/samples.ts'
-import { LineChart, type LineStyle } from './line-chart.tsx'
+import { LineChart } from './line-chart.tsx'
+import type { LineStyle } from './plot.ts'
 import { PanelBox } from './panel.tsx'
 
 const LINES: readonly LineStyle[] = [
