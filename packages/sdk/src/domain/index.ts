@@ -2,6 +2,7 @@
 export * from './audit.ts'
 export * from './backfill.ts'
 export * from './checks.ts'
+export * from './coin-names.ts'
 export * from './contracts/index.ts'
 export * from './decimal.ts'
 export * from './edit-distance.ts'

@@ -1,4 +1,5 @@
 import {
+  hasTradingEnded,
   isBackfillKey,
   isLastStatus,
   isMarketState,
@@ -58,7 +59,7 @@ import { parseJson, parseNote, type Note } from './notes.ts'
 import { countParity } from './parity-counts.ts'
 import { pastGap } from './past-trades.ts'
 import { PriceChecks } from './price-checks.ts'
-import { isEnded, Readiness } from './readiness.ts'
+import { Readiness } from './readiness.ts'
 import { isReferenceKey, ReferenceTracks, type ReferenceChoice } from './reference-tracks.ts'
 import type { Track } from './track.ts'
 import { TradeFeed } from './trade-feed.ts'
@@ -675,7 +676,7 @@ export class Applier {
   // trades.
   private isNew(event: TapeEvent): boolean {
     if (event.kind === 'trade') return true
-    if (event.kind === 'market') return isEnded(event.record.status)
+    if (event.kind === 'market') return hasTradingEnded(event.record.status)
     const isBook = event.kind === 'snapshot' || event.kind === 'change' || event.kind === 'reset'
     return isBook && this.joined.has(event.instrument.key)
   }
@@ -878,7 +879,7 @@ export class Applier {
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a
     // backfill is about the past and says nothing about what is observed now, but nothing more comes of a
     // market that is over for good: a book of it that is in a gap would stay there for ever.
-    if (captureStarted === undefined || !isEnded(record.status)) return
+    if (captureStarted === undefined || !hasTradingEnded(record.status)) return
     if (this.isPast && !(this.isHistory && isLastStatus(record.status ?? ''))) return
     for (const track of tracks.values()) {
       if (track.instrument.market !== record.marketId || (this.isPast && track.isOpen)) continue

@@ -1,12 +1,12 @@
 import {
   FLAGS,
+  hasTradingEnded,
   isBackfillKey,
   type Gap,
   type GapReason,
   type Instrument,
   type MarketRecord,
   type MarketRevision,
-  type MarketStatus,
   type Micros,
   type Sample,
   type TapeEvent,
@@ -88,7 +88,7 @@ export class Readiness {
       case 'market':
         return (
           this.markets.knows(event.record.marketId) &&
-          (!isEnded(event.record.status) || this.endedMarkets.has(event.record.marketId))
+          (!hasTradingEnded(event.record.status) || this.endedMarkets.has(event.record.marketId))
         )
       case 'sample':
         return this.sampleEnds.has(sampleName(event))
@@ -115,7 +115,7 @@ export class Readiness {
           if (!this.markets.knows(event.record.marketId)) {
             await this.markets.load(event.record.marketId)
           }
-          if (isEnded(event.record.status)) await this.loadEnding(event.record)
+          if (hasTradingEnded(event.record.status)) await this.loadEnding(event.record)
           break
         case 'sample':
           this.sampleEnds.set(sampleName(event), await readSampleEnd(this.options.store, event))
@@ -269,19 +269,6 @@ export class Readiness {
     await this.loadStored(new Set([marketId, ...tokens]))
     this.endedMarkets.add(marketId)
   }
-}
-
-const ENDED: ReadonlySet<MarketStatus> = new Set([
-  'closed',
-  'determined',
-  'disputed',
-  'resolved',
-  'voided',
-])
-
-/** True for a status after which a market trades no more. */
-export function isEnded(status: MarketStatus | undefined): boolean {
-  return status !== undefined && ENDED.has(status)
 }
 
 function sampleName({ instrument, metric }: Sample): string {

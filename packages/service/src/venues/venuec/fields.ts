@@ -1,5 +1,6 @@
 import {
   canonicalDecimal,
+  COIN_NAMES,
   decimalText,
   parsePrice,
   parseSize,
@@ -142,15 +143,6 @@ const ROUND = /^([a-z0-9]{2,12})-updown-(\d{1,3}[mhd])-(\d{9,10})$/
 // year) and `bitcoin-up-or-down-on-june-7`.
 const HOURLY = /^([a-z]{3,12})-up-or-down-[a-z]+-\d{1,2}(?:-\d{4})?-\d{1,2}[ap]m-et$/
 const DAILY = /^([a-z]{3,12})-up-or-down-on-[a-z]+-\d{1,2}(?:-\d{4})?$/
-const TICKERS: ReadonlyMap<string, string> = new Map([
-  ['bitcoin', 'BTC'],
-  ['ethereum', 'ETH'],
-  ['solana', 'SOL'],
-  ['xrp', 'XRP'],
-  ['bnb', 'BNB'],
-  ['dogecoin', 'DOGE'],
-  ['hyperliquid', 'HYPE'],
-])
 
 /** Reads the slug of a crypto up-or-down round; undefined for every other market. */
 export function parseRoundSlug(slug: string): Round | undefined {
@@ -162,7 +154,7 @@ export function parseRoundSlug(slug: string): Round | undefined {
     [HOURLY, '1h'],
     [DAILY, '1d'],
   ] as const) {
-    const ticker = TICKERS.get(pattern.exec(slug)?.[1] ?? '')
+    const ticker = COIN_NAMES.get(pattern.exec(slug)?.[1] ?? '')
     if (ticker !== undefined) return { asset: ticker, window: length }
   }
   return undefined

@@ -49,13 +49,3 @@ const END = Object.fromEntries(
 export function said(source: string, text: string): Evidence {
   return { kind: 'record', source, said: text }
 }
-
-/** The names of coins in titles and slugs. */
-export const COIN_NAMES: ReadonlyMap<string, string> = new Map([
-  ['bitcoin', 'BTC'],
-  ['ethereum', 'ETH'],
-  ['solana', 'SOL'],
-  ['xrp', 'XRP'],
-  ['bnb', 'BNB'],
-  ['dogecoin', 'DOGE'],
-])

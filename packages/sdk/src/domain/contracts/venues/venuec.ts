@@ -1,3 +1,4 @@
+import { COIN_NAMES } from '../../coin-names.ts'
 import { canonicalDecimal } from '../../decimal.ts'
 import type { MarketRecord } from '../../market.ts'
 import { parseMicros, type Micros } from '../../micros.ts'
@@ -11,7 +12,7 @@ import {
   type MarketTerms,
   type Term,
 } from '../terms.ts'
-import { COIN_NAMES, PRICES, said, sharedTerms, type ContractRules } from './derive.ts'
+import { PRICES, said, sharedTerms, type ContractRules } from './derive.ts'
 
 /** Contracts of venue C: rounds, and prices of coins on a day. */
 export const CONTRACTS_C: ContractRules = {
