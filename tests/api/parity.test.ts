@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it, onTestFinished } from 'vitest'
-import { main } from '../../packages/sdk/src/cli/main.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer } from '../../packages/service/src/api/server.ts'
 import { callServer } from '../../packages/service/src/commands/call.testing.ts'
@@ -21,6 +20,7 @@ import {
   UP,
 } from '../../packages/service/src/venues/venuec/fixtures.testing.ts'
 import { recountParity } from './parity-recount.ts'
+import { runCommand } from '../sdk/run-command.ts'
 
 const HOUR = 3_600_000
 
@@ -204,17 +204,8 @@ async function ask(path: string) {
       if (page.pagination.next_cursor === null) break
       cursor = `&cursor=${page.pagination.next_cursor}`
     }
-    let cli = ''
-    await main(['parity', `venuec:${MARKET}`, '--start', '2026-09-20', '--end', '2026-09-30'], {
-      write: async (out) => void (cli += out.toString()),
-      note: () => undefined,
-      draw: () => undefined,
-      isTty: false,
-      isErrorTty: false,
-      env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
-      paint: (_style, out) => out,
-      size: () => ({ columns: 200, rows: 24 }),
-    })
+    const command = ['parity', `venuec:${MARKET}`, '--start', '2026-09-20', '--end', '2026-09-30']
+    const { out: cli } = await runCommand(command, { PRIORBOOK_URL: url, PRIORBOOK_KEY: key })
     return {
       days: await rows(`/v3/parity?venue=venuec&market=${MARKET}&${range}`),
       listed,

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { main } from '../../packages/sdk/src/cli/main.ts'
 import { callServer } from '../../packages/service/src/commands/call.testing.ts'
 import { createProofReader } from '../../packages/service/src/proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
@@ -11,6 +10,7 @@ import { createService, type ServiceProcess } from '../service-process.ts'
 import { DATED, FIRST_ROWS, LATE_ROWS, writeDated } from './dated-tape.ts'
 import { forgeChunk, forgeNdjson, forgeTape, framesOf } from './forge-tape.ts'
 import { chunksOf, hashOf, isSigned, linesOf, rootOf, type OracleProof } from './proof-oracle.ts'
+import { runCommand } from '../sdk/run-command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-proofs-'))
 let service: ServiceProcess
@@ -34,23 +34,8 @@ async function proofOf(day: string, venue: string, market: string): Promise<Orac
   return (await get(`/v3/proofs/${day}?venue=${venue}&market_id=${market}`)).data
 }
 
-type Ran = { readonly status: number; readonly out: string; readonly err: string }
-
-async function run(...args: readonly string[]): Promise<Ran> {
-  let out = ''
-  let err = ''
-  const status = await main(args, {
-    write: async (text) => void (out += text.toString()),
-    note: (line) => void (err += `${line}\n`),
-    draw: () => undefined,
-    isTty: false,
-    isErrorTty: false,
-    env: { PRIORBOOK_URL: service.url, PRIORBOOK_KEY: key },
-    paint: (_style, text) => text,
-    size: () => ({ columns: 80, rows: 24 }),
-  })
-  return { status, out, err }
-}
+const run = (...args: readonly string[]) =>
+  runCommand(args, { PRIORBOOK_URL: service.url, PRIORBOOK_KEY: key })
 
 type Verified = {
   readonly is_good: boolean

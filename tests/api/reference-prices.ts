@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createClient, type PriorbookClient } from '../../packages/sdk/src/client/index.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer } from '../../packages/service/src/api/server.ts'
@@ -10,6 +9,7 @@ import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import type { DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { START_MS, type Script } from '../../packages/service/src/recorder/scripted.testing.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { runCommand } from '../sdk/run-command.ts'
 
 const CHAINLINK = { slot: 248, topic: 'crypto_prices_chainlink' }
 const EXCHANGE = { slot: 249, topic: 'crypto_prices' }
@@ -68,19 +68,7 @@ export async function servePrices(data: DataFolder) {
     client: createClient({ url, key }),
     clientOf,
     get: (place: string) => fetch(url + place, { headers: { authorization: `Bearer ${key}` } }),
-    cli: async (...args: readonly string[]): Promise<string> => {
-      let printed = ''
-      await main([...args], {
-        write: async (out) => void (printed += out.toString()),
-        note: () => undefined,
-        draw: () => undefined,
-        isTty: false,
-        isErrorTty: false,
-        env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
-        paint: (_style, out) => out,
-        size: () => ({ columns: 200, rows: 24 }),
-      })
-      return printed
-    },
+    cli: async (...args: readonly string[]): Promise<string> =>
+      (await runCommand(args, { PRIORBOOK_URL: url, PRIORBOOK_KEY: key })).out,
   }
 }

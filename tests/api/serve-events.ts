@@ -1,25 +1,4 @@
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { openAccess } from '../../packages/service/src/api/auth/access.ts'
-import { createApiServer } from '../../packages/service/src/api/server.ts'
-import { readWebFiles } from '../../packages/service/src/api/web/web-files.ts'
-import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { at, writeEvents } from './events-tape.ts'
+import { serveTape } from './serve-tape.ts'
 
-// Serves the events of the tape and the explorer until standard input ends; prints its address.
-const folder = mkdtempSync(join(tmpdir(), 'priorbook-events-'))
-const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
-await writeEvents(store)
-const access = openAccess(folder)
-const web = readWebFiles()
-const server = createApiServer({ store, access, web, demo: { store }, now: () => at(400) })
-const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
-console.log(url)
-process.stdin.resume()
-await once(process.stdin, 'end')
-await server.close(500)
-access.close()
-await store.close()
-rmSync(folder, { recursive: true, force: true })
+await serveTape(writeEvents, () => at(400))

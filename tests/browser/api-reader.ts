@@ -46,7 +46,7 @@ export class ApiReader {
     return rows.toSorted((a, b) => b.coverage.observations - a.coverage.observations)[0]!
   }
 
-  /** Waits until a venue has a market with so many books. */
+  /** Waits until a venue has a market with at least this many books. */
   async untilRecorded(venue: string, books: number): Promise<ListedMarket> {
     for (;;) {
       const market = await this.busiest(venue).catch(() => undefined)
@@ -55,7 +55,7 @@ export class ApiReader {
     }
   }
 
-  /** Waits until a venue has a resolved market with so many books. */
+  /** Waits until a venue has a resolved market with at least this many books. */
   async untilResolved(venue: string, books: number): Promise<EndedMarket> {
     for (;;) {
       const path = `/v3/markets?venue=${venue}&status=resolved&limit=500&order=desc`

@@ -1,14 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import type { Browser, Locator, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Locator, Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { after, GAP, ROUND } from '../api/contracts-tape.ts'
 import { ApiReader } from './api-reader.ts'
 import { expectInstant, type Consolidated } from './compared.ts'
-import { accessibilityProblems, openBrowser, openVisitor, type Look } from './visitor.ts'
+import { servedVisits } from './served-visits.ts'
+import { accessibilityProblems, openVisitor } from './visitor.ts'
 
-const PROGRAM = join(import.meta.dirname, '../api/serve-contracts.ts')
 const PAGE = `/contracts/${ROUND}`
 const LOOKS = [
   ['light', 1440],
@@ -17,39 +14,16 @@ const LOOKS = [
   ['dark', 390],
 ] as const
 
-let service: ChildProcess
-let browser: Browser
-let api: ApiReader
-let key: string
-
-beforeAll(async () => {
-  service = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [printed] = (await once(service.stdout!, 'data')) as [Buffer]
-  const [url, own] = printed.toString().trim().split(' ')
-  key = own!
-  api = new ApiReader(url!, key)
-  browser = await openBrowser()
-})
-
-afterAll(async () => {
-  await browser?.close()
-  const ended = once(service, 'exit')
-  service.stdin!.end()
-  await ended
-})
-
 // The browser's clock stands still two minutes after the round began, where that of the server started.
-async function visit(path: string, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const visitor = await openVisitor(browser, api.url, { ...look, key })
-  try {
-    await visitor.page.clock.setFixedTime(new Date(after(120) / 1000))
-    await visitor.page.goto(path)
-    await run(visitor.page)
-    expect(visitor.errors).toEqual([])
-  } finally {
-    await visitor.close()
-  }
-}
+const { url, key, browser, visit } = servedVisits('serve-contracts.ts', {
+  withKey: true,
+  prepare: (page) => page.clock.setFixedTime(new Date(after(120) / 1000)),
+})
+
+let api: ApiReader
+beforeAll(() => {
+  api = new ApiReader(url(), key())
+})
 
 const timeOf = (seconds: number): string =>
   new Date(after(seconds) / 1000).toISOString().replace('Z', '000Z')
@@ -308,7 +282,7 @@ describe('the page of a contract', () => {
   })
 
   it('says what to do about a contract that is not known', async () => {
-    const visitor = await openVisitor(browser, api.url)
+    const visitor = await openVisitor(browser(), url())
     await visitor.page.goto('/contracts/btc-15m-up-down-20200101T000000Z')
     await visitor.page.getByText('No such contract is known').waitFor()
     await visitor.page.getByRole('link', { name: 'All contracts' }).click()

@@ -1,40 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { conditionOf, ELECTION, MATCH } from '../api/events-tape.ts'
-import { accessibilityProblems, openBrowser, openVisitor, type Look } from './visitor.ts'
+import { servedVisits } from './served-visits.ts'
+import { accessibilityProblems, openVisitor } from './visitor.ts'
 
-const PROGRAM = join(import.meta.dirname, '../api/serve-events.ts')
-let service: ChildProcess
-let browser: Browser
-let url: string
-
-beforeAll(async () => {
-  service = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [printed] = (await once(service.stdout!, 'data')) as [Buffer]
-  url = printed.toString().trim()
-  browser = await openBrowser()
-})
-
-afterAll(async () => {
-  await browser?.close()
-  const ended = once(service, 'exit')
-  service.stdin!.end()
-  await ended
-})
-
-async function visit(path: string, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const visitor = await openVisitor(browser, url, look)
-  try {
-    await visitor.page.goto(path)
-    await run(visitor.page)
-    expect(visitor.errors).toEqual([])
-  } finally {
-    await visitor.close()
-  }
-}
+const { url, browser, visit } = servedVisits('serve-events.ts')
 
 const cellsOf = (page: Page, name: string) =>
   page
@@ -85,7 +55,7 @@ describe('the page of an event', () => {
   )
 
   it('says what to do about an event that was not recorded', async () => {
-    const visitor = await openVisitor(browser, url)
+    const visitor = await openVisitor(browser(), url())
     await visitor.page.goto('/event/venueb/NO-SUCH-EVENT')
     await visitor.page.getByText('No such event has been recorded').waitFor()
     await visitor.page.getByRole('link', { name: 'All events' }).click()

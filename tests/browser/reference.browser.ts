@@ -1,41 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Page } from 'playwright-core'
+import { describe, expect, it } from 'vitest'
 import { GAP, ROUND } from '../api/reference-tape.ts'
-import { accessibilityProblems, openBrowser, openVisitor, type Look } from './visitor.ts'
+import { servedVisits } from './served-visits.ts'
+import { accessibilityProblems } from './visitor.ts'
 
-const PROGRAM = join(import.meta.dirname, '../api/serve-reference.ts')
-let service: ChildProcess
-let browser: Browser
-let url: string
-let key: string
-
-beforeAll(async () => {
-  service = spawn(process.execPath, [PROGRAM], { stdio: ['pipe', 'pipe', 'inherit'] })
-  const [printed] = (await once(service.stdout!, 'data')) as [Buffer]
-  ;[url, key] = printed.toString().trim().split(' ') as [string, string]
-  browser = await openBrowser()
-})
-
-afterAll(async () => {
-  await browser?.close()
-  const ended = once(service, 'exit')
-  service.stdin!.end()
-  await ended
-})
-
-async function visit(path: string, look: Look, run: (page: Page) => Promise<void>): Promise<void> {
-  const visitor = await openVisitor(browser, url, { key, ...look })
-  try {
-    await visitor.page.goto(path)
-    await run(visitor.page)
-    expect(visitor.errors).toEqual([])
-  } finally {
-    await visitor.close()
-  }
-}
+const { visit } = servedVisits('serve-reference.ts', { withKey: true })
 
 /** How much of a column of a chart is painted, at a second of the round; charts begin with it. */
 async function paintedAt(page: Page, second: number): Promise<number> {

@@ -13,11 +13,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Micros } from '@priorbook/sdk/domain'
-import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createWholeBook } from '../../packages/service/src/store/store-script.testing.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
+import { runCommand, type Ran } from './run-command.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../packages/sdk/bin/priorbook.mjs')
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-cli-'))
@@ -42,26 +42,14 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-type Ran = { readonly status: number | null; readonly out: string; readonly err: string }
-
 type RunOptions = { readonly env?: Record<string, string> }
 
-/** Runs a command in this process: starting one takes longer than most of them. */
-async function run(args: readonly string[], { env }: RunOptions = {}): Promise<Ran> {
-  let out = ''
-  let err = ''
-  const status = await main(args, {
-    write: async (text) => void (out += text.toString()),
-    note: (line) => void (err += `${line}\n`),
-    draw: (text) => void (err += text),
-    isTty: false,
-    isErrorTty: false,
-    env: { PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key, ...env },
-    paint: (_style, text) => text,
-    size: () => ({ columns: 80, rows: 24 }),
-  })
-  return { status, out, err }
-}
+const run = (args: readonly string[], { env }: RunOptions = {}): Promise<Ran> =>
+  runCommand(
+    args,
+    { PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key, ...env },
+    { columns: 80, rows: 24 },
+  )
 
 /** Runs the program itself; `stopAfter` so many characters it is interrupted. */
 function spawnProgram(args: readonly string[], stopAfter = Infinity): Promise<Ran> {

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createClient } from '../../packages/sdk/src/client/index.ts'
 import {
   after,
@@ -8,6 +7,7 @@ import {
   ROUND_ID,
 } from '../../packages/service/src/api/contracts/contract-tape.testing.ts'
 import { createTestServer } from '../../packages/service/src/api/server.testing.ts'
+import { runCommand } from './run-command.ts'
 
 async function serve(plan = 'unlimited') {
   const store = await createContractStore()
@@ -18,21 +18,8 @@ async function serve(plan = 'unlimited') {
   onTestFinished(() => rmSync(test.path, { recursive: true, force: true }))
   const { url } = await test.server.listen({ host: '127.0.0.1', port: 0 })
   const key = test.keyOf(plan)
-  const run = async (...args: string[]) => {
-    let out = ''
-    let err = ''
-    const status = await main(args, {
-      write: async (text) => void (out += text.toString()),
-      note: (line) => void (err += `${line}\n`),
-      draw: (text) => void (err += text),
-      isTty: false,
-      isErrorTty: false,
-      env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
-      paint: (_style, text) => text,
-      size: () => ({ columns: 200, rows: 50 }),
-    })
-    return { status, out, err }
-  }
+  const env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
+  const run = (...args: string[]) => runCommand(args, env)
   return { client: createClient({ url, key }), run }
 }
 

@@ -1,9 +1,9 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createClient } from '../../packages/sdk/src/client/index.ts'
 import { createTestServer } from '../../packages/service/src/api/server.testing.ts'
 import { at, conditionOf, ELECTION, MATCH, SHARED_ID, writeEvents } from '../api/events-tape.ts'
+import { runCommand } from './run-command.ts'
 
 async function serve() {
   const test = await createTestServer({ now: () => at(400) })
@@ -11,21 +11,8 @@ async function serve() {
   await writeEvents(test.store)
   const { url } = await test.server.listen({ host: '127.0.0.1', port: 0 })
   const key = test.keyOf('unlimited')
-  const run = async (...args: string[]) => {
-    let out = ''
-    let err = ''
-    const status = await main(args, {
-      write: async (text) => void (out += text.toString()),
-      note: (line) => void (err += `${line}\n`),
-      draw: (text) => void (err += text),
-      isTty: false,
-      isErrorTty: false,
-      env: { PRIORBOOK_URL: url, PRIORBOOK_KEY: key },
-      paint: (_style, text) => text,
-      size: () => ({ columns: 200, rows: 50 }),
-    })
-    return { status, out, err }
-  }
+  const env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
+  const run = (...args: string[]) => runCommand(args, env)
   return { client: createClient({ url, key }), run }
 }
 
