@@ -82,7 +82,7 @@ export function toOrigin(said: string | undefined, rest: string): 'live' | 'emul
 
 /**
  * The origin of data from several addresses of a venue. Throws `invalid_config` where some are loopback addresses
- * and others are not: whoever names an emulator must not reach the real venue by an address that was left out.
+ * and others are not: with the addresses of an emulator and one that was left out, a call would reach the real venue.
  */
 export function toOriginOfAll(
   said: string | undefined,

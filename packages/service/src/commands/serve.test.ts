@@ -240,7 +240,7 @@ describe('the operators’ port', () => {
   it('moves on where another service has the default one', async () => {
     const taken = createServer()
     await new Promise<void>((resolve) => {
-      // Whoever has it already does as well.
+      // If another process has the port already, it is taken as well.
       taken.once('error', () => resolve())
       taken.listen(9464, '127.0.0.1', () => resolve())
     })

@@ -241,7 +241,7 @@ describe('a download of price history', () => {
       rows: 720,
       head: expect.stringMatching(/^[0-9a-f]{64}$/),
     })
-    // A replay refuses what nobody observed.
+    // A replay refuses a file of history: no recorder received these values.
     const file = join(folder, 'history.pbx')
     writeFileSync(file, tape)
     const replayed = async (): Promise<void> => {

@@ -30,7 +30,7 @@ export class Session {
       const result = database.withoutAsking(work)
       if (result !== ASKED) return result as T
     }
-    // Nobody else writes this tape, so nothing can change while the work runs.
+    // This process is the only writer of the tape and the work does not wait, so nothing changes while it runs.
     if (this.writer !== undefined) return this.fetching(work, fetched)
     return this.fetching(
       () =>

@@ -117,7 +117,7 @@ describe('the sockets of venue B', () => {
     expect(place('B')).toStrictEqual(['up'])
   })
 
-  it('take so many markets at a time that their first books can be read', () => {
+  it('take at most a thousand markets whose first book has not come', () => {
     const { sockets, made, place, carry } = open(5000, 5000)
     const keys = Array.from({ length: FIRST_BOOKS + 5 }, (_, at) => String(at))
     const count = (state: string): number => place(...keys).filter((one) => one === state).length
