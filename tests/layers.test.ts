@@ -13,8 +13,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
+  // Tools, resources and prompts for models.
+  'sdk/mcp': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'sdk/cli': [
     'sdk/command-line',
+    'sdk/mcp',
     'sdk/backtest',
     'sdk/replay',
     'sdk/client',
@@ -94,8 +97,11 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // The recorder and the API do not know each other.
   // Executions charge fees by the formulas of the backtester.
+  // The tools for models ask the routes through the client.
   'service/api': [
     'sdk/backtest',
+    'sdk/client',
+    'sdk/mcp',
     'sdk/domain',
     'sdk/tape',
     'sdk/wire',
@@ -227,7 +233,8 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
     'contracts',
     'panels',
   ],
-  'app.ts': ['route.ts', 'cursor.ts', 'auth', 'http', 'routes', 'stream', 'docs', 'web'],
+  'app.ts': ['mcp', 'route.ts', 'cursor.ts', 'auth', 'http', 'routes', 'stream', 'docs', 'web'],
+  mcp: ['http'],
   'server.ts': ['app.ts', 'certificate.ts', 'http', 'stream'],
   'certificate.ts': [],
 }
@@ -240,8 +247,9 @@ const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
   'emulator/core': ['emulator/world'],
 }
 
-// Packages of others, by the folders that may use them; the SDK uses none.
+// Packages of others, by the folders that may use them; of the SDK only the tools for models use one.
 const PACKAGES: Readonly<Record<string, readonly string[]>> = {
+  'sdk/mcp': ['@modelcontextprotocol/sdk'],
   'service/lib': ['@redis/client', 'valibot'],
   // Signs requests to object storage.
   'service/objects': ['aws4fetch'],
@@ -250,7 +258,15 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/config': ['valibot'],
   'service/recorder': ['valibot'],
   'service/venues': ['valibot', 'ws'],
-  'service/api': ['apache-arrow', 'find-my-way', 'hyparquet', 'negotiator', 'valibot', 'ws'],
+  'service/api': [
+    'apache-arrow',
+    'find-my-way',
+    'hyparquet',
+    'light-my-request',
+    'negotiator',
+    'valibot',
+    'ws',
+  ],
   'service/ops': ['prom-client'],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],

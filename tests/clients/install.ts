@@ -43,6 +43,7 @@ export async function install(wanted: Wanted): Promise<Installed> {
   }
 
   const installPython = async (): Promise<void> => {
+    if (wanted.pip.length === 0) return
     const base = findPython(wanted.python ?? '3.0')
     await mustRun(base, ['-m', 'venv', '--without-pip', 'venv'])
     // Without compiling: only a small part of what is installed is ever imported.

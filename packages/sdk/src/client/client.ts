@@ -199,6 +199,12 @@ export class PriorbookClient {
     return this.caller.one(route, route.address, params, limits)
   }
 
+  /** The address of a download, for another program; it needs the key as a header. */
+  downloadUrl(params: DownloadParams): string {
+    const { bulk: route } = ROUTES
+    return this.caller.http.addressOf(this.caller.place(route, route.address), params)
+  }
+
   /** Opens a download; read its bytes from `body`. */
   download(params: DownloadParams, options: DownloadOptions = {}): Promise<Download> {
     return openDownload(this.caller, params, options)

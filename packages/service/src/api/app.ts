@@ -17,7 +17,8 @@ import { Dispatcher, mountRoute } from './http/dispatch.ts'
 import { FairQueue, type QueueLimits } from './http/fair-queue.ts'
 import { commonHeaders } from './http/headers.ts'
 import { createOnFinished, type RequestLog } from './http/log.ts'
-import { PendingRequest, type MountedRoute } from './http/request.ts'
+import { PendingRequest, type MountedRoute, type OwnAnswer, type Target } from './http/request.ts'
+import { createMcpEndpoint, MCP_PATH } from './mcp/endpoint.ts'
 import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
@@ -87,6 +88,9 @@ const OPEN_PLAN: Plan = {
 // Per client address: enough for a page in a browser, too little to serve as a free API.
 const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }
 
+// Per key: messages around the questions to tools. What a tool reads counts by the plan of the key.
+const MCP_PLAN: Plan = { ...DEMO_PLAN, name: 'mcp' }
+
 /** Creates the handler of all requests. */
 export function createApp(options: AppOptions, parts: AppParts): App {
   const { access, log, corsOrigin } = options
@@ -131,27 +135,50 @@ export function createApp(options: AppOptions, parts: AppParts): App {
   })
   const common = commonHeaders(corsOrigin)
   const onFinished = createOnFinished(access, parts.tally, log)
+  const arrive = (request: IncomingMessage, response: ServerResponse): Arrival => {
+    const id = parts.nextRequestId()
+    const pending = new PendingRequest(request, response, id, common, onFinished)
+    const found = places.find(request.url ?? '/')
+    const { mounted, answer } = found.place
+    if (mounted !== undefined) pending.routeId = mounted.route.id
+    else if (answer !== undefined) pending.routeId = answer.name
+    return { pending, found }
+  }
+  places.add(MCP_PATH, { answer: createTools(arrive, dispatcher) })
   return {
     context,
     demo,
     handle(request, response) {
-      const id = parts.nextRequestId()
-      const pending = new PendingRequest(request, response, id, common, onFinished)
-      const found = places.find(request.url ?? '/')
-      const { place, params, query } = found
-      const { mounted, refusal, isOpen } = place
+      const { pending, found } = arrive(request, response)
       // Who opens an address in a browser gets a page; programs get a problem, after their key was checked.
       const isLost = found === NOWHERE && isPageLoad(request)
-      const file = isLost ? options.web?.page : place.file
+      const file = isLost ? options.web?.page : found.place.file
       if (file !== undefined) pending.routeId = 'explorer'
-      else if (mounted !== undefined) pending.routeId = mounted.route.id
       queue.add(request, response, () => {
-        if (file === undefined) {
-          dispatcher.start({ pending, target: { mounted, params, query, refusal, isOpen } })
-        } else sendWebFile(pending, file, isLost ? 404 : 200)
+        if (file === undefined) dispatcher.start({ pending, target: toTarget(found) })
+        else sendWebFile(pending, file, isLost ? 404 : 200)
       })
     },
   }
+}
+
+type Arrival = { readonly pending: PendingRequest; readonly found: Found }
+
+function toTarget({ place, params, query }: Found): Target {
+  const { mounted, refusal, isOpen, answer } = place
+  return { mounted, params, query, refusal, isOpen, answer }
+}
+
+// Requests of tools have had their turn in the queue as the request that they are part of.
+function createTools(
+  arrive: (request: IncomingMessage, response: ServerResponse) => Arrival,
+  dispatcher: Dispatcher,
+): OwnAnswer {
+  const run = createMcpEndpoint((request, response) => {
+    const { pending, found } = arrive(request, response)
+    dispatcher.start({ pending, target: toTarget(found) })
+  })
+  return { name: 'mcp', limits: createGrant(MCP_PLAN, [MCP_PLAN], undefined, 'mcp'), run }
 }
 
 function knownKey(access: Access, authorization: string, now: Micros): string | undefined {
@@ -200,6 +227,7 @@ type Place = {
   readonly file?: WebFile
   readonly refusal?: Problem
   readonly isOpen?: boolean
+  readonly answer?: OwnAnswer
 }
 
 type Found = {

@@ -9,6 +9,7 @@ import { DOWNLOAD } from './download.ts'
 import { EVENTS } from './events.ts'
 import { GAPS } from './gaps.ts'
 import { MARKETS } from './markets.ts'
+import { MCP } from './mcp.ts'
 import { OVERLAP } from './overlap.ts'
 import { PANELS } from './panels.ts'
 import { PARITY } from './parity.ts'
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   REFERENCE,
   PANELS,
   COVERAGE,
+  MCP,
   WHOAMI,
   completionCommand(() => COMMANDS),
 ]

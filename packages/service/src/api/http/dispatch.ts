@@ -69,8 +69,12 @@ export class Dispatcher {
       pending.send(204, PREFLIGHT_HEADERS, undefined, 0)
       return
     }
-    const admitted = this.#admit(pending, mounted?.keyless, target.isOpen === true)
+    const admitted = this.#admit(pending, target)
     const grant = admitted instanceof Promise ? await admitted : admitted
+    if (target.answer !== undefined) {
+      await target.answer.run(pending)
+      return
+    }
     if (mounted === undefined) throw target.refusal ?? unknownRoute()
     pending.headers.push(...mounted.headers)
     const { method } = pending
@@ -106,10 +110,10 @@ export class Dispatcher {
   /** Checks the key where one is needed, and counts the request; undefined for unknown open addresses. */
   #admit(
     pending: PendingRequest,
-    keyless: PlanGrant | undefined,
-    isOpen: boolean,
+    { mounted, isOpen = false, answer }: Target,
   ): PlanGrant | Promise<PlanGrant> | undefined {
     const { request } = pending
+    const keyless = mounted?.keyless
     if (keyless !== undefined) {
       // Without a key, requests are counted by the client's address.
       const counted = `${keyless.keyId} ${this.#options.clientAddress(request)}`
@@ -121,6 +125,9 @@ export class Dispatcher {
       pending.now,
     )
     pending.grant = grant
+    if (answer !== undefined) {
+      return this.#count(pending, answer.limits, `${answer.name} ${grant.keyId}`)
+    }
     return this.#count(pending, grant, grant.keyId)
   }
 

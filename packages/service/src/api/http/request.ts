@@ -33,6 +33,17 @@ export type Target = {
   readonly refusal?: Problem | undefined
   /** True where an unknown address is answered without a key. */
   readonly isOpen?: boolean | undefined
+  /** Answers every method by itself, once the key is checked. */
+  readonly answer?: OwnAnswer | undefined
+}
+
+/** An address that is not a route: it answers every method, and its requests count apart from those of the plan. */
+export type OwnAnswer = {
+  /** Its name in the log and in the counts. */
+  readonly name: string
+  /** How often a key may call it. */
+  readonly limits: PlanGrant
+  readonly run: (pending: PendingRequest) => Promise<void>
 }
 
 /** How a request ended, for the log and the usage. */
