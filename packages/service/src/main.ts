@@ -35,6 +35,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
     prove: async () => (await import('./commands/prove.ts')).proveCommand,
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
+    journal: async () => (await import('./commands/journal.ts')).journalCommand,
     cold: async () => (await import('./commands/cold.ts')).coldCommand,
     copy: async () => (await import('./commands/copy.ts')).copyCommand,
     backup: async () => (await import('./commands/backup.ts')).backupCommand,

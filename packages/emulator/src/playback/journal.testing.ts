@@ -56,7 +56,14 @@ export function writeJournal(dir: string, venue: VenueId, records: readonly Writ
     },
     toChecksumSeed(venue, FIRST),
   )
-  const header = toFileHeader({ venue, origin, recorder, first: FIRST, segment: SEGMENT })
+  const header = toFileHeader({
+    version: 1,
+    venue,
+    origin,
+    recorder,
+    first: FIRST,
+    segment: SEGMENT,
+  })
   mkdirSync(join(dir, venue), { recursive: true })
   writeFileSync(join(dir, venue, printSegmentName(FIRST)), Buffer.concat([header, block]))
 }

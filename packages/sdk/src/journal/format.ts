@@ -9,6 +9,7 @@ export {
   writeBlockHeader,
   type BlockHeader,
   type FileHeader,
+  type FormatVersion,
 } from './record.ts'
 export {
   compressPayload,
@@ -26,6 +27,10 @@ export {
   toReadError,
   walkBlocks,
   type BadPiece,
+  type Segment,
   type SegmentName,
 } from './segments.ts'
+export { readSegmentBlocks } from './reader.ts'
 export { countSegment, segmentStats } from './stats.ts'
+export { toTemplatePayload } from './templates/encode.ts'
+export type { Columns } from './columns.ts'

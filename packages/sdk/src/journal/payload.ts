@@ -1,5 +1,6 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { PriorbookError, type Micros } from '../domain/index.ts'
+import type { Columns } from './columns.ts'
 import {
   MAX_RECORD_BYTES,
   MAX_SLOT,
@@ -8,6 +9,7 @@ import {
   type JournalBlock,
   type RecordKind,
 } from './record.ts'
+import { parseTemplatePayload } from './templates/decode.ts'
 
 // The payload of a block, column by column: recorder, kinds, received times, lengths, bytes joined.
 
@@ -18,17 +20,6 @@ export const RECORD_OVERHEAD_BYTES = 13
 export const PAYLOAD_OVERHEAD_BYTES = 65
 
 const MAX_RAW_BYTES = MAX_RECORD_BYTES + RECORD_OVERHEAD_BYTES + PAYLOAD_OVERHEAD_BYTES
-
-/** The records of one block while they are collected: columns of `count` entries, `used` bytes. */
-export type Columns = {
-  readonly recorder: string
-  readonly count: number
-  readonly received: Float64Array
-  readonly kinds: Uint8Array
-  readonly lengths: Uint32Array
-  readonly used: number
-  readonly bytes: Uint8Array
-}
 
 // 0 is a message without a socket, 1 a note, n ≥ 2 a message of socket n − 1.
 const NOTE = 1
@@ -76,6 +67,7 @@ export function compressPayload(
 
 /** Reads the records of a block with a good checksum; throws `corrupt_journal` if it contradicts its header. */
 export function parsePayload(header: BlockHeader, stored: Uint8Array): JournalBlock {
+  if (header.codec === 'templates') return parseTemplatePayload(header, stored)
   const raw = decompress(header, stored)
   const { count } = header
   const recorderBytes = raw[0] ?? 0

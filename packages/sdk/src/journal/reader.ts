@@ -163,6 +163,25 @@ function readBlock(path: string, piece: GoodPiece, last: number): JournalBlock |
   }
 }
 
+/** A closing mark: all records before `next` were committed. */
+export type ClosingMark = { readonly kind: 'mark'; readonly next: number }
+
+/** All blocks of one file with its closing marks, as they are stored. */
+export function* readSegmentBlocks(
+  segment: Segment,
+): Generator<JournalBlock | JournalDamage | ClosingMark, void, void> {
+  const { path, first } = segment.name
+  for (const piece of walkBlocks(segment, first, () => true)) {
+    if (piece.kind === 'bad') {
+      yield toDamage(path, piece, first, piece.last, 'bad_block')
+      continue
+    }
+    const { header } = piece
+    if (header.count === 0) yield { kind: 'mark', next: header.first }
+    else yield readBlock(path, piece, header.first + header.count - 1)
+  }
+}
+
 function toDamage(
   file: string,
   place: { readonly offset: number; readonly length: number },

@@ -64,8 +64,11 @@ export const MAX_RECORD_BYTES = 32 * 1024 * 1024
 
 // The byte format of docs/formats/journal.md: file header and block header. Little endian.
 
-/** The version that this build writes and the only one that it reads. */
-const FORMAT_VERSION = 1
+/** The versions that this build reads: 1 as messages arrive, 2 of a file that was packed. */
+const FORMAT_VERSIONS = [1, 2] as const
+
+/** A version of the format. */
+export type FormatVersion = (typeof FORMAT_VERSIONS)[number]
 
 /** Length of the header of a file; its first block follows at once. */
 export const FILE_HEADER_BYTES = 128
@@ -83,6 +86,7 @@ const RECORDER = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/
 
 /** What the header of a file says about all its blocks. */
 export type FileHeader = {
+  readonly version: FormatVersion
   readonly venue: VenueId
   readonly origin: Origin
   readonly recorder: string
@@ -91,8 +95,11 @@ export type FileHeader = {
   readonly segment: number
 }
 
-/** How the payload of a block is stored: as it is, or as one zstd frame. */
-export type BlockCodec = 'raw' | 'zstd'
+// In the order of their numbers.
+const CODECS = ['raw', 'zstd', 'templates'] as const
+
+/** How the payload of a block is stored: as it is, as one zstd frame, or by templates and columns. */
+export type BlockCodec = (typeof CODECS)[number]
 
 /** What the header of a block says; a block with no records is a closing mark. */
 export type BlockHeader = {
@@ -109,6 +116,10 @@ export type BlockHeader = {
   readonly maxReceived: Micros
   /** CRC-32 of everything else in the block. */
   readonly crc: number
+}
+
+function isKnownVersion(version: number): version is FormatVersion {
+  return FORMAT_VERSIONS.some((one) => one === version)
 }
 
 /** Validates a recorder id. */
@@ -136,7 +147,7 @@ export function toChecksumSeed(venue: string, first: number): number {
 export function toFileHeader(header: FileHeader): Buffer {
   const bytes = Buffer.alloc(FILE_HEADER_BYTES)
   FILE_MAGIC.copy(bytes)
-  bytes.writeUInt16LE(FORMAT_VERSION, 8)
+  bytes.writeUInt16LE(header.version, 8)
   bytes.writeUInt8(ORIGINS.indexOf(header.origin) + 1, 10)
   bytes.writeUInt32LE(header.segment, 12)
   writeUInt64(bytes, header.first, 16)
@@ -156,13 +167,14 @@ export function parseFileHeader(
   if (crc32(bytes.subarray(0, 124)) !== bytes.readUInt32LE(124)) return undefined
   // Magic, version and checksum keep their places in all versions.
   const version = bytes.readUInt16LE(8)
-  if (version !== FORMAT_VERSION) {
+  if (!isKnownVersion(version)) {
     throw new PriorbookError('unsupported_format', `the journal has format version ${version}`)
   }
   const origin = ORIGINS[bytes.readUInt8(10) - 1]
   const matches = readText(bytes, 24, 24) === venue && readUInt64(bytes, 16) === first
   if (origin === undefined || !matches) return undefined
   return {
+    version,
     venue,
     origin,
     recorder: readText(bytes, 48, 64),
@@ -182,7 +194,7 @@ export function writeBlockHeader(
   block.writeUInt32LE(header.count, 8)
   block.writeUInt32LE(block.length - BLOCK_HEADER_BYTES, 12)
   block.writeUInt32LE(header.rawBytes, 16)
-  block.writeUInt8(header.codec === 'zstd' ? 1 : 0, 20)
+  block.writeUInt8(CODECS.indexOf(header.codec), 20)
   block.writeUInt8(ORIGINS.indexOf(header.origin) + 1, 21)
   block.writeUInt16LE(0, 22)
   writeUInt64(block, header.first, 24)
@@ -202,14 +214,14 @@ export function parseBlockHeader(bytes: Buffer, seed: number): BlockHeader | und
   }
   if (crc32(bytes.subarray(0, 64), seed) !== bytes.readUInt32LE(64)) return undefined
   const origin = ORIGINS[bytes.readUInt8(21) - 1]
-  const codec = bytes.readUInt8(20)
-  if (origin === undefined || codec > 1) return undefined
+  const codec = CODECS[bytes.readUInt8(20)]
+  if (origin === undefined || codec === undefined) return undefined
   return {
     segment: bytes.readUInt32LE(4),
     count: bytes.readUInt32LE(8),
     storedBytes: bytes.readUInt32LE(12),
     rawBytes: bytes.readUInt32LE(16),
-    codec: codec === 1 ? 'zstd' : 'raw',
+    codec,
     origin,
     first: readUInt64(bytes, 24),
     firstReceived: toMicros(readUInt64(bytes, 32)),

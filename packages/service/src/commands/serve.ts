@@ -31,6 +31,7 @@ import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './comman
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
 import { MAX_OTHER_PORTS, type ApiWorkers } from './api-workers.ts'
+import { packJournals } from './journal-packer.ts'
 import { explainLocked, forgetRunning, noteRunning } from './running-service.ts'
 import { serveApi } from './serve-api.ts'
 import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
@@ -305,6 +306,7 @@ class Service {
       this.#mover?.run(signal, this.#log),
       this.#signer?.run(signal, this.#log),
       this.#findJournals(signal),
+      this.#packJournals(signal),
     ])
     await this.#record(signal)
     await keeping
@@ -312,6 +314,11 @@ class Service {
     if (this.#failure !== undefined) throw this.#failure.error
     this.#log.info({}, isStopped ? 'stopped' : 'starts again')
     return isStopped
+  }
+
+  async #packJournals(signal: AbortSignal): Promise<void> {
+    if (!this.#isRecording || this.#config.journal.pack === 'off') return
+    await packJournals(this.#data.journal, signal, this.#log)
   }
 
   // A node has no journal of its own.

@@ -113,6 +113,13 @@ const SETTINGS = {
     ),
   },
   retention: retentionSettings('of each venue', 'empty for no limit'),
+  journal: {
+    pack: setting(
+      word(['on', 'off']),
+      'on',
+      'Whether finished files of the journal are packed in the background, to about a quarter of their size.',
+    ),
+  },
   cold: {
     address: setting(
       text(),

@@ -382,7 +382,7 @@ describe('a torn tail', () => {
     fill(openWriter(dir), 2, 1)
     const [file] = filesOf(dir) as [string]
     const bytes = readFileSync(file)
-    bytes.writeUInt16LE(2, 8)
+    bytes.writeUInt16LE(3, 8)
     bytes.writeUInt32LE(crc32(bytes.subarray(0, 124)), 124)
     writeFileSync(file, bytes)
     const unsupported = expect.objectContaining({ code: 'unsupported_format' })

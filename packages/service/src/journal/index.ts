@@ -3,6 +3,7 @@ export { knowsAddress, listNotes } from './away-notes.ts'
 export { checkAway } from './check-away.ts'
 export { findAway, type FoundFiles } from './find-away.ts'
 export { AWAY_FILE_BYTES, moveAway, type AwayOrder } from './move-away.ts'
+export { packJournal, unpackJournal, type PackReport } from './pack.ts'
 export { newestOrigin } from './origin.ts'
 export { fetchRecord, readJournal, readRecord } from './read.ts'
 export {

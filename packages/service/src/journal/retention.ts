@@ -37,7 +37,7 @@ export type KeptSegment = SegmentName & {
   readonly newest: number | undefined
 }
 
-/** Measures the files of journals; finished ones are read once. */
+/** Measures the files of journals; finished ones are read once, and once more when they were packed. */
 export class SegmentSizes {
   readonly #known = new Map<string, KeptSegment>()
 
@@ -57,7 +57,8 @@ export class SegmentSizes {
 
   #measure(name: SegmentName): KeptSegment {
     const known = this.#known.get(name.path)
-    if (known !== undefined) return known
+    // A file that was packed since is smaller.
+    if (known !== undefined && (name.isAway || known.bytes === sizeOf(name))) return known
     const stats = segmentStats(name)
     const found = { ...name, bytes: stats?.bytes ?? 0, newest: stats?.maxReceived }
     this.#known.set(name.path, found)
@@ -72,8 +73,11 @@ export function newestIndex(names: readonly SegmentName[]): number {
 }
 
 function newestOf(name: SegmentName): KeptSegment {
-  const bytes = statSync(name.path, { throwIfNoEntry: false })?.size ?? 0
-  return { ...name, bytes, newest: undefined }
+  return { ...name, bytes: sizeOf(name), newest: undefined }
+}
+
+function sizeOf({ path }: SegmentName): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /**

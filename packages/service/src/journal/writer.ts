@@ -147,7 +147,7 @@ class Writer implements JournalWriter {
     const { first } = block
     const segment = randomBytes(4).readUInt32LE()
     const path = join(dir, venue, printSegmentName(first))
-    const header = { venue, origin, recorder, first, segment }
+    const header = { version: 1, venue, origin, recorder, first, segment } as const
     const created = createSegmentFile(path, header, this.sync)
     this.file?.close()
     this.since = undefined

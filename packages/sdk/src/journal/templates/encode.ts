@@ -1,0 +1,251 @@
+import type { Columns } from '../columns.ts'
+import { ByteWriter } from './bytes.ts'
+import { writeIntegers, type Source } from './integers.ts'
+import { columnNames, found, matchTemplate, splitMessage, type Template } from './template.ts'
+import { NUMBER, TIME } from './tokens.ts'
+
+// A template that few messages have costs more than it saves: these are kept as text.
+const MIN_MESSAGES = 4
+const MAX_TEMPLATES = 250
+/** Messages that are kept as text have this number instead of one of a template. */
+export const AS_TEXT = 0
+
+/** The tokens of one name over all messages of a block, in their order. */
+type Column = {
+  readonly isNumeric: boolean
+  readonly values: number[]
+  readonly forms: number[]
+  readonly records: number[]
+  /** Of texts: those that differ, in the order of their first use. */
+  readonly texts: Map<string, number>
+}
+
+/** Stores the records of a block by templates and columns; the bytes are valid until the next call. */
+export function toTemplatePayload(records: Columns): Uint8Array {
+  const shapes = new ShapeList()
+  const { count, lengths, bytes } = records
+  const starts = new Uint32Array(count)
+  const shapeOf = new Uint16Array(count)
+  for (let index = 0, at = 0; index < count; index++) {
+    starts[index] = at
+    shapeOf[index] = shapes.find(bytes.subarray(at, at + lengths[index]!))
+    at += lengths[index]!
+  }
+  const { templates, numberOf } = shapes.chosen(shapeOf)
+  const table = new ColumnTable(templates)
+  const ids = new Uint8Array(count)
+  const textLengths: number[] = []
+  const texts: Uint8Array[] = []
+  for (let index = 0; index < count; index++) {
+    const message = bytes.subarray(starts[index], starts[index]! + lengths[index]!)
+    const id = numberOf[shapeOf[index]!]!
+    ids[index] = id
+    if (id === AS_TEXT) {
+      textLengths.push(message.length)
+      texts.push(message)
+    } else {
+      matchTemplate(templates[id - 1]!, message)
+      table.add(id - 1, index, message)
+    }
+  }
+  const out = new ByteWriter()
+  const { recorder, kinds, received } = records
+  out.byte(recorder.length)
+  out.bytes(Buffer.from(recorder, 'latin1'))
+  const slots = kinds.subarray(0, count)
+  out.section(slots)
+  const times = received.subarray(0, count)
+  writeIntegers(out, times, slots, [])
+  writeTemplates(out, templates)
+  out.section(ids)
+  writeIntegers(out, Float64Array.from(textLengths), new Uint8Array(textLengths.length), [])
+  out.section(Buffer.concat(texts))
+  table.write(out, times, slots)
+  return out.done()
+}
+
+/** The shapes of the messages of a block. */
+class ShapeList {
+  readonly #shapes: Template[] = []
+  readonly #byText = new Map<string, number>()
+  #recent: number[] = []
+
+  /** The number of the shape of a message, from 1; 0 where it has none. */
+  find(message: Uint8Array): number {
+    const { length } = this.#recent
+    for (let place = 0; place < length; place++) {
+      const shape = this.#recent[place]!
+      if (!matchTemplate(this.#shapes[shape]!, message)) continue
+      if (place > 0) {
+        this.#recent.splice(place, 1)
+        this.#recent.unshift(shape)
+      }
+      return shape + 1
+    }
+    const template = splitMessage(message)
+    if (template === undefined) return 0
+    const text = `${template.kinds.join()} ${template.pieces.map((one) => Buffer.from(one).toString('latin1')).join('\0')}`
+    const known = this.#byText.get(text)
+    if (known !== undefined) {
+      this.#recent = [known, ...this.#recent.slice(0, MAX_RECENT - 1)]
+      return known + 1
+    }
+    const shape = this.#shapes.length
+    if (shape >= MAX_SHAPES) return 0
+    this.#shapes.push(template)
+    this.#byText.set(text, shape)
+    this.#recent = [shape, ...this.#recent.slice(0, MAX_RECENT - 1)]
+    return shape + 1
+  }
+
+  /** The shapes that become templates, and by the number of a shape that of its template. */
+  chosen(shapeOf: Uint16Array): {
+    readonly templates: readonly Template[]
+    readonly numberOf: Uint8Array
+  } {
+    const counts = new Uint32Array(this.#shapes.length + 1)
+    for (const shape of shapeOf) counts[shape]!++
+    const wanted = this.#shapes
+      .map((_, index) => index + 1)
+      .filter((shape) => counts[shape]! >= MIN_MESSAGES)
+      .sort((a, b) => counts[b]! - counts[a]!)
+      .slice(0, MAX_TEMPLATES)
+    const numberOf = new Uint8Array(this.#shapes.length + 1)
+    for (const [index, shape] of wanted.entries()) numberOf[shape] = index + 1
+    return { templates: wanted.map((shape) => this.#shapes[shape - 1]!), numberOf }
+  }
+}
+
+const MAX_RECENT = 8
+const MAX_SHAPES = 4096
+
+class ColumnTable {
+  readonly #columns: Column[] = []
+  /** The columns of the tokens of each template. */
+  readonly #places: readonly (readonly number[])[]
+
+  constructor(templates: readonly Template[]) {
+    const byName = new Map<string, number>()
+    this.#places = templates.map((template) =>
+      columnNames(template).map((name, token) => {
+        let column = byName.get(name)
+        if (column === undefined) {
+          column = this.#columns.length
+          byName.set(name, column)
+          const kind = template.kinds[token]!
+          const isNumeric = kind === NUMBER || kind === TIME
+          this.#columns.push({ isNumeric, values: [], forms: [], records: [], texts: new Map() })
+        }
+        return column
+      }),
+    )
+  }
+
+  /** Adds the tokens that `matchTemplate` found in a message. */
+  add(template: number, record: number, message: Uint8Array): void {
+    const places = this.#places[template]!
+    for (let token = 0; token < places.length; token++) {
+      const column = this.#columns[places[token]!]!
+      column.records.push(record)
+      if (column.isNumeric) {
+        column.values.push(found.values[token]!)
+        column.forms.push(found.forms[token]!)
+        continue
+      }
+      const bytes = message.subarray(found.starts[token], found.ends[token])
+      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
+      let index = column.texts.get(text)
+      if (index === undefined) {
+        index = column.texts.size
+        column.texts.set(text, index)
+      }
+      column.values.push(index)
+    }
+  }
+
+  write(out: ByteWriter, times: Float64Array, slots: Uint8Array): void {
+    out.unsigned(this.#columns.length)
+    for (const places of this.#places) for (const column of places) out.unsigned(column)
+    const written: { readonly values: Float64Array; readonly records: number[] }[] = []
+    for (const column of this.#columns) {
+      const { isNumeric, records } = column
+      const values = Float64Array.from(column.values)
+      const ownSlots = pickBytes(slots, records)
+      const sources: Source[] = isNumeric
+        ? [
+            { id: 1, values: pickNumbers(times, records) },
+            ...written.flatMap((other, index) => {
+              const aligned = this.#columns[index]!.isNumeric
+                ? align(records, other.records, other.values)
+                : undefined
+              return aligned === undefined ? [] : [{ id: index + 2, values: aligned }]
+            }),
+          ]
+        : []
+      writeIntegers(out, values, ownSlots, sources.slice(0, MAX_SOURCES))
+      if (isNumeric) writeIntegers(out, Float64Array.from(column.forms), ownSlots, [])
+      else writeTexts(out, [...column.texts.keys()])
+      written.push({ values, records })
+    }
+  }
+}
+
+/** The entries of some records; plain loops, because `from` with a function is ten times as slow. */
+export function pickNumbers(values: Float64Array, records: ArrayLike<number>): Float64Array {
+  const { length } = records
+  const picked = new Float64Array(length)
+  for (let index = 0; index < length; index++) picked[index] = values[records[index]!]!
+  return picked
+}
+
+/** The same of bytes. */
+export function pickBytes(values: Uint8Array, records: ArrayLike<number>): Uint8Array {
+  const { length } = records
+  const picked = new Uint8Array(length)
+  for (let index = 0; index < length; index++) picked[index] = values[records[index]!]!
+  return picked
+}
+
+// Every source is tried for every column.
+const MAX_SOURCES = 8
+
+/**
+ * The values of another column in the same messages, of several the last one; undefined where a message has none. The
+ * reader does the same.
+ */
+export function align(
+  records: ArrayLike<number>,
+  others: ArrayLike<number>,
+  values: Float64Array,
+): Float64Array | undefined {
+  const aligned = new Float64Array(records.length)
+  let at = 0
+  for (let index = 0; index < records.length; index++) {
+    const record = records[index]!
+    while (at < others.length && others[at]! <= record) at++
+    if (at === 0 || others[at - 1] !== record) return undefined
+    aligned[index] = values[at - 1]!
+  }
+  return aligned
+}
+
+function writeTemplates(out: ByteWriter, templates: readonly Template[]): void {
+  const text = new ByteWriter()
+  for (const { pieces, kinds } of templates) {
+    text.unsigned(kinds.length)
+    for (const kind of kinds) text.byte(kind)
+    for (const piece of pieces) {
+      text.unsigned(piece.length)
+      text.bytes(piece)
+    }
+  }
+  out.unsigned(templates.length)
+  out.section(text.done())
+}
+
+function writeTexts(out: ByteWriter, texts: readonly string[]): void {
+  out.unsigned(texts.length)
+  const lengths = Float64Array.from(texts, (text) => text.length)
+  writeIntegers(out, lengths, new Uint8Array(texts.length), [])
+  out.section(Buffer.from(texts.join(''), 'latin1'))
+}
