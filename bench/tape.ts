@@ -12,6 +12,7 @@ import type { InstrumentRef, Store } from '../packages/service/src/store/store.t
 import { measureAppend } from './append.ts'
 import { readFeeds } from './lib/feed.ts'
 import { measureReads, measureRepeated, rounded } from './lib/measure.ts'
+import { measureEmulated, measurePacked } from './lib/packed-journal.ts'
 import { planSeed, type Plan } from './lib/plan.ts'
 import { syncMs, withScratch } from './lib/scratch.ts'
 import { COLD_CACHE_BYTES, planStore } from './lib/store-plan.ts'
@@ -47,11 +48,17 @@ export async function benchTape(): Promise<Record<string, number | string>> {
     await measureAppend(join(folder, 'warm'), feeds, 6, 100, 240_000)
     const append = await measureAppend(folder, feeds, 6, 100, 360_000)
     const append1000 = await measureAppend(folder, feeds, 1000, 1000, 300_000)
+    const packed = await measurePacked(data.journal)
+    const emulated = await measureEmulated(folder)
+    const tapeBytes = statSync(vacuumed).size / observations
     return {
       observations,
       sync_ms: rounded(sync),
-      bytes_per_observation: rounded(statSync(vacuumed).size / observations),
+      bytes_per_observation: rounded(tapeBytes),
       journal_bytes_per_observation: rounded(journal / observations),
+      ...packed,
+      ...emulated,
+      bytes_together: rounded(tapeBytes + packed['journal_bytes_per_message']!),
       ...reads.figures,
       replay_per_s: rounded(replay),
       append_per_s: rounded(append),

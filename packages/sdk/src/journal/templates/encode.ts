@@ -18,17 +18,20 @@ type Column = {
   readonly records: number[]
   /** Of texts: those that differ, in the order of their first use. */
   readonly texts: Map<string, number>
+  /** Of texts: where the last one is, and its place among them. */
+  readonly last: { start: number; end: number; index: number }
 }
 
 /** Stores the records of a block by templates and columns; the bytes are valid until the next call. */
 export function toTemplatePayload(records: Columns): Uint8Array {
   const shapes = new ShapeList()
   const { count, lengths, bytes } = records
-  const starts = new Uint32Array(count)
+  const tokens = new TokenList(count)
   const shapeOf = new Uint16Array(count)
   for (let index = 0, at = 0; index < count; index++) {
-    starts[index] = at
-    shapeOf[index] = shapes.find(bytes.subarray(at, at + lengths[index]!))
+    const shape = shapes.find(bytes.subarray(at, at + lengths[index]!))
+    shapeOf[index] = shape
+    tokens.add(index, shape === 0 ? 0 : found.count, at)
     at += lengths[index]!
   }
   const { templates, numberOf } = shapes.chosen(shapeOf)
@@ -36,17 +39,14 @@ export function toTemplatePayload(records: Columns): Uint8Array {
   const ids = new Uint8Array(count)
   const textLengths: number[] = []
   const texts: Uint8Array[] = []
-  for (let index = 0; index < count; index++) {
-    const message = bytes.subarray(starts[index], starts[index]! + lengths[index]!)
+  for (let index = 0, at = 0; index < count; index++) {
     const id = numberOf[shapeOf[index]!]!
     ids[index] = id
     if (id === AS_TEXT) {
-      textLengths.push(message.length)
-      texts.push(message)
-    } else {
-      matchTemplate(templates[id - 1]!, message)
-      table.add(id - 1, index, message)
-    }
+      textLengths.push(lengths[index]!)
+      texts.push(bytes.subarray(at, at + lengths[index]!))
+    } else table.add(id - 1, index, tokens, bytes)
+    at += lengths[index]!
   }
   const out = new ByteWriter()
   const { recorder, kinds, received } = records
@@ -62,6 +62,47 @@ export function toTemplatePayload(records: Columns): Uint8Array {
   out.section(Buffer.concat(texts))
   table.write(out, times, slots)
   return out.done()
+}
+
+/** The tokens of all messages of a block, with their places in its bytes. */
+class TokenList {
+  /** The first token of each message. */
+  readonly first: Uint32Array
+  values = new Float64Array(65_536)
+  forms = new Uint8Array(65_536)
+  starts = new Uint32Array(65_536)
+  ends = new Uint32Array(65_536)
+  #count = 0
+
+  constructor(messages: number) {
+    this.first = new Uint32Array(messages)
+  }
+
+  /** Adds the tokens that were found in a message, which begins at a place. */
+  add(message: number, count: number, place: number): void {
+    this.first[message] = this.#count
+    if (this.#count + count > this.values.length) this.#grow()
+    for (let token = 0; token < count; token++) {
+      const at = this.#count++
+      this.values[at] = found.values[token]!
+      this.forms[at] = found.forms[token]!
+      this.starts[at] = place + found.starts[token]!
+      this.ends[at] = place + found.ends[token]!
+    }
+  }
+
+  #grow(): void {
+    const size = this.values.length * 2
+    this.values = grown(this.values, new Float64Array(size))
+    this.forms = grown(this.forms, new Uint8Array(size))
+    this.starts = grown(this.starts, new Uint32Array(size))
+    this.ends = grown(this.ends, new Uint32Array(size))
+  }
+}
+
+function grown<T extends Float64Array | Uint32Array | Uint8Array>(from: T, to: T): T {
+  to.set(from)
+  return to
 }
 
 /** The shapes of the messages of a block. */
@@ -119,6 +160,11 @@ class ShapeList {
 const MAX_RECENT = 8
 const MAX_SHAPES = 4096
 
+function createColumn(isNumeric: boolean): Column {
+  const last = { start: 0, end: -1, index: 0 }
+  return { isNumeric, values: [], forms: [], records: [], texts: new Map(), last }
+}
+
 class ColumnTable {
   readonly #columns: Column[] = []
   /** The columns of the tokens of each template. */
@@ -133,33 +179,25 @@ class ColumnTable {
           column = this.#columns.length
           byName.set(name, column)
           const kind = template.kinds[token]!
-          const isNumeric = kind === NUMBER || kind === TIME
-          this.#columns.push({ isNumeric, values: [], forms: [], records: [], texts: new Map() })
+          this.#columns.push(createColumn(kind === NUMBER || kind === TIME))
         }
         return column
       }),
     )
   }
 
-  /** Adds the tokens that `matchTemplate` found in a message. */
-  add(template: number, record: number, message: Uint8Array): void {
+  /** Adds the tokens of a message. */
+  add(template: number, record: number, tokens: TokenList, bytes: Uint8Array): void {
     const places = this.#places[template]!
+    const first = tokens.first[record]!
     for (let token = 0; token < places.length; token++) {
       const column = this.#columns[places[token]!]!
+      const at = first + token
       column.records.push(record)
       if (column.isNumeric) {
-        column.values.push(found.values[token]!)
-        column.forms.push(found.forms[token]!)
-        continue
-      }
-      const bytes = message.subarray(found.starts[token], found.ends[token])
-      const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1')
-      let index = column.texts.get(text)
-      if (index === undefined) {
-        index = column.texts.size
-        column.texts.set(text, index)
-      }
-      column.values.push(index)
+        column.values.push(tokens.values[at]!)
+        column.forms.push(tokens.forms[at]!)
+      } else column.values.push(textIndex(column, bytes, tokens.starts[at]!, tokens.ends[at]!))
     }
   }
 
@@ -204,6 +242,26 @@ export function pickBytes(values: Uint8Array, records: ArrayLike<number>): Uint8
   const picked = new Uint8Array(length)
   for (let index = 0; index < length; index++) picked[index] = values[records[index]!]!
   return picked
+}
+
+// The place of a text in the list of its column. Most texts are the one before.
+function textIndex(column: Column, bytes: Uint8Array, start: number, end: number): number {
+  const { last } = column
+  if (last.end - last.start === end - start) {
+    let at = 0
+    while (start + at < end && bytes[start + at] === bytes[last.start + at]) at++
+    if (start + at === end) return last.index
+  }
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString('latin1')
+  let index = column.texts.get(text)
+  if (index === undefined) {
+    index = column.texts.size
+    column.texts.set(text, index)
+  }
+  last.start = start
+  last.end = end
+  last.index = index
+  return index
 }
 
 // Every source is tried for every column.
