@@ -1,3 +1,4 @@
+import { areSameGaps } from './compare-gaps.ts'
 import { areSameRevisions } from './compare-records.ts'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -154,7 +155,7 @@ export async function compareStores(
     }
     // Gaps without a record are those of the store: removed and damaged chunks.
     const derived = gaps.filter(({ journal }) => journal > 0)
-    if (JSON.stringify(derived) !== JSON.stringify(await other.gaps(ref))) {
+    if (!areSameGaps(derived, await other.gaps(ref))) {
       differences.push({ where, detail: 'its gaps differ' })
     }
   }

@@ -54,6 +54,7 @@ import {
 } from './batch.ts'
 import { toChannel, toEpoch, toSubscription } from './channel.ts'
 import { parseMessageJson } from '../lib/message-json.ts'
+import { HeardSockets } from './heard-sockets.ts'
 import { asHistory } from './history-record.ts'
 import { parseJson, parseNote, type Note } from './notes.ts'
 import { countParity } from './parity-counts.ts'
@@ -135,6 +136,7 @@ export class Applier {
   private readonly references: ReferenceTracks
   /** The connection that each socket is: the journal record that noted it. */
   private readonly epochs = new Map<number, number>()
+  private readonly heard: HeardSockets
   private isStarted = false
   /** Records that wait for the store. */
   private waiting = 0
@@ -165,6 +167,7 @@ export class Applier {
     this.onClosed = live.onClosed ?? (() => undefined)
     this.calls = definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
     this.feed = new TradeFeed(venue)
+    this.heard = new HeardSockets(venue)
     this.references = new ReferenceTracks(venue)
     this.isFeed = (request) => definition.feed?.isRequest(request) === true
     this.state = new Readiness({
@@ -250,6 +253,7 @@ export class Applier {
     const position = isHalf ? this.position - 1 : this.position
     this.count(rows)
     rows.facts[reachedFact(this.venue)] = this.reached
+    this.heard.drain(rows.facts)
     this.rows = noRows()
     this.position = undefined
     const { venue, normalizer } = this
@@ -321,6 +325,7 @@ export class Applier {
     await this.calls?.load(this.store)
     await this.feed.load(this.store)
     await this.references.load(this.store)
+    await this.heard.load(this.store)
     // After a damaged log was cut off, facts may be of records that are read again.
     const missed = (await this.store.fact(missedFact(this.venue))) ?? 0
     this.missedAt = missed <= (await this.store.appliedPosition(this.venue)) ? missed : 0
@@ -541,9 +546,28 @@ export class Applier {
     await this.state.loadStored(keys)
     for (const key of keys) {
       const track = this.state.tracks.get(key)
-      this.rows.gaps.push(...(track?.endMarket({ received, journal }, why) ?? []))
       this.forgetPassed(key)
+      if (track === undefined) continue
+      const closed = this.state.markets.briefOf(track.instrument.market)?.closeTime
+      const stood = this.stoodUntil(track, closeBefore(received, closed) ?? 0)
+      this.rows.gaps.push(...track.endMarket({ received, journal }, { closed, stood, detail: why }))
     }
+  }
+
+  // The newest time, `ended` at most, until which a book that did not change is known to have stood still: its
+  // connection was heard afterwards. Only the last poll tells of a polled book, and only the last answer of
+  // one that no open connection has brought.
+  private stoodUntil({ channel, instrument }: Track, ended: number): number {
+    const slot = this.slotOf(channel) ?? 0
+    const { tier = 'full' } = this.state.markets.briefOf(instrument.market) ?? {}
+    return slot === 0 || tier !== 'full' ? 0 : Math.min(ended, this.heard.at(slot))
+  }
+
+  // Where messages are numbered, only one with a number of the books proves that none of theirs is missing.
+  private noteHeard({ slot, received }: ApplyRecord, events: readonly TapeEvent[]): void {
+    if (slot === 0) return
+    if (this.rules.order === 'sequence' && !events.some(isBook)) return
+    this.heard.note(slot, received)
   }
 
   private applyClock(
@@ -638,6 +662,7 @@ export class Applier {
     if (this.request !== undefined) this.countCall(record, this.request)
     const { events: all, problems, feed } = this.normalize(record)
     this.refuseMisplaced(record, all, problems)
+    this.noteHeard(record, all)
     const isOthers = record.number < this.since
     const events = isOthers ? all.filter((event) => this.isNew(event)) : all
     if (feed !== undefined && !isOthers) {
@@ -677,8 +702,7 @@ export class Applier {
   private isNew(event: TapeEvent): boolean {
     if (event.kind === 'trade') return true
     if (event.kind === 'market') return hasTradingEnded(event.record.status)
-    const isBook = event.kind === 'snapshot' || event.kind === 'change' || event.kind === 'reset'
-    return isBook && this.joined.has(event.instrument.key)
+    return (isBook(event) || event.kind === 'reset') && this.joined.has(event.instrument.key)
   }
 
   private normalize(record: ApplyRecord): Normalized {
@@ -881,9 +905,15 @@ export class Applier {
     // market that is over for good: a book of it that is in a gap would stay there for ever.
     if (captureStarted === undefined || !hasTradingEnded(record.status)) return
     if (this.isPast && !(this.isHistory && isLastStatus(record.status ?? ''))) return
+    const { received } = event
+    const { closeTime: closed } = record
+    // A market that had ended before has no book that could have stood still since its close.
+    const hadEnded = hasTradingEnded(known?.status)
+    const ended = closeBefore(received, closed) ?? (hadEnded ? 0 : received)
     for (const track of tracks.values()) {
       if (track.instrument.market !== record.marketId || (this.isPast && track.isOpen)) continue
-      this.rows.gaps.push(...track.endMarket(event))
+      const stood = this.stoodUntil(track, ended)
+      this.rows.gaps.push(...track.endMarket(event, { closed, stood }))
       this.forgetPassed(track.instrument.key)
     }
   }
@@ -923,6 +953,14 @@ const HISTORY = 'history_'
 
 // Rows of imported recordings have no connection of ours.
 const IMPORTED = 0
+
+function closeBefore(received: Micros, closed: Micros | undefined): Micros | undefined {
+  return closed !== undefined && closed <= received ? closed : undefined
+}
+
+function isBook(event: TapeEvent): event is BookSnapshot | BookChange {
+  return event.kind === 'snapshot' || event.kind === 'change'
+}
 
 function isReferencePrice(event: TapeEvent): boolean {
   return event.kind === 'sample' && isReferenceKey(event.instrument.key)

@@ -18,6 +18,7 @@ const MAX_RECORDS = 4000
 export type MarketBrief = {
   readonly status: MarketStatus | undefined
   readonly openTime: Micros | undefined
+  readonly closeTime: Micros | undefined
   readonly tier: CaptureTier | undefined
   /** The prices that it allows; undefined where its record does not say. */
   readonly grid: TickGrid | undefined
@@ -87,9 +88,9 @@ export class MarketMemory {
     this.records.delete(marketId)
     this.records.set(marketId, record)
     if (record === undefined) return
-    const { status, openTime, capture } = record
+    const { status, openTime, closeTime, capture } = record
     const grid = TickGrid.of(record)
-    this.briefs.set(marketId, { status, openTime, tier: capture?.tier, grid })
+    this.briefs.set(marketId, { status, openTime, closeTime, tier: capture?.tier, grid })
   }
 
   /** Merges what a message says of a market into its record; returns the result and its anomaly. */

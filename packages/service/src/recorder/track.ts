@@ -55,6 +55,15 @@ export type TrackStart = {
   readonly before?: { readonly openTime: Micros; readonly reason: GapReason }
 }
 
+/** How a market ended, as far as a book of it needs to know. */
+export type MarketEnd = {
+  /** When it closed by its record. */
+  readonly closed?: Micros | undefined
+  /** Until when the book is known to have stood still, if it did not change. */
+  readonly stood?: number
+  readonly detail?: string
+}
+
 /** What became of a book event. */
 export type BookOutcome = {
   readonly observation?: Observation
@@ -186,8 +195,11 @@ export class Track implements CapturedBook {
     return gaps
   }
 
-  /** The market has closed: an open gap ends here, and nothing more is expected. */
-  endMarket(at: Provenance, detail?: string): Gap[] {
+  /**
+   * The market has closed, and nothing more is expected. An open gap ends here. A book that misses nothing is
+   * known until its last observation, and longer where it stood still since then.
+   */
+  endMarket(at: Provenance, { closed, stood, detail }: MarketEnd = {}): Gap[] {
     const gaps: Gap[] = []
     if (this.last === undefined || at.journal <= this.journal) return gaps
     if (this.gap?.reason === 'market_closed') return gaps
@@ -196,8 +208,16 @@ export class Track implements CapturedBook {
       gaps.push(endGap(this.gap, end, ABSENT, at.journal))
       this.gap = { ...this.gapFrom('market_closed', at, detail), start: end as Micros }
       gaps.push(this.gap)
-    } else this.openGap('market_closed', at, gaps, detail)
-    return gaps
+      return gaps
+    }
+    this.openGap('market_closed', at, gaps, detail)
+    const [gap] = gaps
+    if (gap === undefined || stood === undefined || stood <= gap.start) return gaps
+    const { sourceStart: source, ...rest } = gap
+    // The close is a time of the venue's clock; of another time that clock is not known.
+    const atClose = stood === closed && { sourceStart: Math.max(closed, source ?? 0) as Micros }
+    this.gap = { ...rest, start: stood as Micros, ...atClose }
+    return [this.gap]
   }
 
   /** Returns a trade to store, with a received time that never decreases; undefined for a duplicate. */
