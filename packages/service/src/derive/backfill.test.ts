@@ -71,15 +71,20 @@ const rounds = (data: DataFolder): Promise<object[]> =>
     return markets.map((market) => toRound(market.record)).toSorted(byPlace)
   })
 
-/** The end of the first short round that is resolved after the range. */
+/**
+ * The end of the first short round after the range up to which every round is resolved, those of the other window
+ * too: each takes its own time to be resolved, and the list shows those that are not.
+ */
 async function untilNextResolved(venue: PastVenue): Promise<Micros> {
   for (;;) {
-    const found = venue.emulator.world
+    const since = venue.emulator.world
       .propositions('venuea')
-      .filter(
-        ({ asset, window, phase }) => asset === 'BTC' && window === '5m' && phase === 'resolved',
-      )
-      .find(({ closeTime }) => closeTime * 1000 > venue.end)
+      .filter(({ asset, closeTime }) => asset === 'BTC' && closeTime * 1000 > venue.end)
+    const isResolvedUntil = (end: number): boolean =>
+      since.every(({ closeTime, phase }) => closeTime > end || phase === 'resolved')
+    const found = since.find(
+      ({ window, closeTime }) => window === '5m' && isResolvedUntil(closeTime),
+    )
     if (found !== undefined) return fromMillis(found.closeTime)
     await delay(20)
   }
@@ -270,6 +275,19 @@ describe('what a backfill hears of a recorded market', () => {
     expect(found.slice(-1)).toEqual(gaps)
     const state = await read(data, (store) => store.market('venuea', '1005'))
     expect(state?.record.status).toBe('resolved')
+    expect(await differences(data)).toEqual([])
+  })
+
+  it('has both versions of a round that is resolved between the list and its details', async () => {
+    const data = createDataFolder()
+    await record(data, 'venuea', async (script) => {
+      const scope = { asset: 'BTC', start: 0, end: START_MS * 1000 }
+      script.answer({ kind: 'past_topics', offset: 0, ...scope }, { marketTopics: [topic(false)] })
+      await script.stored()
+      script.answer({ kind: 'past_topic', topic_id: '5', ...scope }, topic(true))
+    })
+    const versions = await read(data, (store) => store.revisions('venuea', '1005', { limit: 9 }))
+    expect(versions.map(({ record: { status } }) => status)).toEqual(['open', 'resolved'])
     expect(await differences(data)).toEqual([])
   })
 })
