@@ -10,7 +10,9 @@ import {
 import { pino, type Logger } from 'pino'
 import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
+import { isLoopback } from '../lib/loopback.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { refuseMixed } from './upstream-addresses.ts'
 
 /** How often a backfill prints a line where there is no terminal. */
 export const LINE_MS = 60_000
@@ -80,32 +82,18 @@ export function toOrigin(said: string | undefined, rest: string): 'live' | 'emul
   return isLoopback(rest) ? 'emulator' : 'live'
 }
 
-/**
- * The origin of data from several addresses of a venue. Throws `invalid_config` where some are loopback addresses
- * and others are not: with the addresses of an emulator and one that was left out, a call would reach the real venue.
- */
+/** The origin of data from several addresses of a venue; throws `invalid_config` for a mixture of upstreams. */
 export function toOriginOfAll(
   said: string | undefined,
   venue: VenueId,
   bases: Readonly<Record<string, string>>,
 ): 'live' | 'emulator' {
-  const names = Object.keys(bases)
-  const own = names.find((name) => isLoopback(bases[name]!))
-  const other = names.find((name) => !isLoopback(bases[name]!))
-  if (own !== undefined && other !== undefined) {
-    const detail = `${venue}.${own} is the loopback address ${bases[own]}, but ${venue}.${other} is ${bases[other]}`
-    throw new PriorbookError('invalid_config', `${detail}: set both to the same upstream`)
-  }
-  return toOrigin(said, bases[names[0]!]!)
-}
-
-function isLoopback(base: string): boolean {
-  return URL.canParse(base) && LOOPBACK.test(new URL(base).hostname)
+  const named = Object.entries(bases).map(([name, base]) => [`${venue}.${name}`, base] as const)
+  refuseMixed(Object.fromEntries(named))
+  return toOrigin(said, named[0]![1])
 }
 
 /** A time to the minute, as printed. */
 export function printMinute(time: Micros): string {
   return `${printMicros(time).slice(0, 16)}Z`
 }
-
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/

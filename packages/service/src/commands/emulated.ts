@@ -6,6 +6,7 @@ import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import type { RecorderOptions } from '../recorder/recorder.ts'
 import { definitionOf } from '../venues/registry.ts'
+import { refuseMixedVenues } from './upstream-addresses.ts'
 
 /** The addresses and credentials of the emulated venues, named like a venue's settings. */
 export type EmulatedAddresses = Readonly<Partial<Record<VenueId, Readonly<Record<string, string>>>>>
@@ -58,11 +59,15 @@ export async function startEmulated(options: Config['emulator']): Promise<Emulat
   }
 }
 
-/** The connectors of all enabled venues, or of those that the emulator runs. */
+/**
+ * The connectors of all enabled venues, or of those that the emulator runs. Throws `invalid_config` where only some
+ * addresses of the real venues were replaced by those of an emulator.
+ */
 export function toConnectors(
   config: Config,
   emulated: EmulatedAddresses | undefined,
 ): RecorderOptions['connectors'] {
+  if (emulated === undefined) refuseMixedVenues(config)
   const speed = emulated === undefined ? 1 : config.emulator.speed
   const toEntry = (venue: VenueId): [VenueId, Create] => {
     const address = emulated?.[venue]

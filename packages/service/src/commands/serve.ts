@@ -36,6 +36,7 @@ import { explainLocked, forgetRunning, noteRunning } from './running-service.ts'
 import { serveApi } from './serve-api.ts'
 import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
+import { refuseMixedVenues } from './upstream-addresses.ts'
 
 // How often the status line is printed: on a terminal, and into a pipe or file.
 const LINE_MS = 1000
@@ -204,6 +205,7 @@ class Service {
     }
     this.#isRecording =
       this.#filesFolder === undefined && config.role !== 'api' && config.upstream !== 'none'
+    if (this.#isRecording && config.upstream === 'live') refuseMixedVenues(config)
     this.#disk = createDiskForecast(data.path)
   }
 

@@ -47,6 +47,8 @@ export type VenueDefinition<Settings extends VenueSettings = VenueSettings> = {
    */
   readonly quotaOutlivesRestart: boolean
   createConnector(upstream: Upstream<Settings>, context: ConnectorContext): Connector
+  /** The addresses that a connector with these settings reaches, by setting. */
+  addressesOf(config: SettingValues<Settings>): Readonly<Record<string, string>>
   /** Which markets the settings select; absent where they are not selected by rules. */
   toSelection?(upstream: Pick<Upstream<Settings>, 'config' | 'emulated'>): SelectionOptions
   /** How a feed of trades apart from the books is continued; absent where the venue has none. */

@@ -1,4 +1,5 @@
 import { PriorbookError, VENUES } from '@priorbook/sdk/domain'
+import { isLoopback } from '../../lib/loopback.ts'
 import { flag, setting, text, texts, whole } from '../../lib/setting.ts'
 import { defineVenue, type VenueDefinition } from '../capture/definition.ts'
 import type { SelectionOptions } from '../capture/selection/selection.ts'
@@ -87,6 +88,11 @@ export const VENUE_A_DEFINITION = defineVenue({
     walk: backfillVenueA,
   },
   feed: { facts: CHECKPOINT_FACTS, isRequest: isChainRequest },
+  // Without credentials only the chain is read. A node of the chain may be on this machine beside the real venue.
+  addressesOf: ({ rest, ws, apiKey, apiSecret, chainRpc }) => ({
+    ...(apiKey !== '' && apiSecret !== '' && { rest, ws }),
+    ...(URL.canParse(chainRpc) && !isLoopback(chainRpc) && { chainRpc }),
+  }),
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, apiKey, apiSecret } = { ...config, ...emulated }
     const { chainRpc: rpc } = config

@@ -61,6 +61,7 @@ export const VENUE_B_DEFINITION = defineVenue({
       return new VenueBHistory({ restBase, quota: { limit, windowMs: 1000 } }, context)
     },
   },
+  addressesOf: ({ rest, ws }) => ({ rest, ws }),
   createConnector({ config, emulated, speed }, context) {
     const { rest, ws, keyId, privateKey } = { privateKey: undefined, ...config, ...emulated }
     return new VenueBConnector(

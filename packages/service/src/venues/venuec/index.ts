@@ -87,6 +87,12 @@ export const VENUE_C_DEFINITION = defineVenue({
       return new VenueCHistory({ gammaBase, dataBase, clobBase, quotas }, context)
     },
   },
+  addressesOf: ({ gamma, clob, ws, rtds, referenceFeeds }) => ({
+    gamma,
+    clob,
+    ws,
+    ...(rtds !== '' && referenceFeeds.length > 0 && { rtds }),
+  }),
   createConnector({ config, emulated, speed }, context) {
     const { gamma, clob, ws } = { ...config, ...emulated }
     // An emulator without the socket must not lead to the real one.
