@@ -70,24 +70,35 @@ test('a round settles on the prices that the feed showed at its start and end', 
   onTestFinished(() => run.destroy())
   await pause(14_000)
   const stopped = await run.stop()
-  const query = { venue: 'venuec', key: ORACLE, metric: 'price', order: 'asc' } as const
-  const { rows } = await run.store.samples({ ...query, limit: 100_000 })
-  const shown = new Map<number, string>()
-  for (let row = 0; row < rows.count; row++) {
-    shown.set(rows.source[row]! / 1000, (rows.value[row]! / 1e8).toFixed(2))
+  const pricesOf = async (feed: string): Promise<Map<number, string>> => {
+    const query = { venue: 'venuec', key: `reference/${feed}/BTC`, metric: 'price' } as const
+    const { rows } = await run.store.samples({ ...query, order: 'asc', limit: 100_000 })
+    const shown = new Map<number, string>()
+    for (let row = 0; row < rows.count; row++) {
+      shown.set(rows.source[row]! / 1000, (rows.value[row]! / 1e8).toFixed(2))
+    }
+    return shown
   }
-  const first = rows.source[0]! / 1000
+  // The average of the feed, not the price of that moment, decides.
+  const feeds = { '5m': await pricesOf('twap30'), '15m': await pricesOf('twap60') }
+  const moment = await pricesOf('chainlink')
+  const [first = 0] = moment.keys()
   let settled = 0
+  let unlike = 0
   for (const round of run.emulator.world.propositions('venuec')) {
-    const { asset, openTime, closeTime, outcome } = round
-    if (asset !== 'BTC' || openTime <= first || outcome === undefined) continue
+    const { asset, window, openTime, closeTime, outcome } = round
+    if (asset !== 'BTC' || window === '1h' || openTime <= first || outcome === undefined) continue
     if (closeTime * 1000 > stopped - 2_000_000) continue
-    const near = (time: number): string | undefined =>
+    const near = (shown: Map<number, string>, time: number): string | undefined =>
       [...shown].find(([at]) => at >= time && at < time + 5)?.[1]
-    expect([near(openTime), near(closeTime)]).toEqual([round.startPrice, outcome.endPrice])
+    const prices = [near(feeds[window], openTime), near(feeds[window], closeTime)]
+    expect(prices).toEqual([round.startPrice, outcome.endPrice])
+    expect(outcome.winner).toBe(Number(prices[1]) >= Number(prices[0]) ? 'first' : 'second')
+    if (near(moment, closeTime) !== prices[1]) unlike++
     settled++
   }
   expect(settled).toBeGreaterThan(0)
+  expect(unlike).toBeGreaterThan(0)
 })
 
 test('a price feed that is dead disturbs no book', async (context) => {

@@ -340,7 +340,16 @@ function ratesOf({ rates, flood }: EmulatorOptions): (venue: VenueId) => MarketR
 }
 
 // The same round has the same values at every venue.
-function roundOf({ asset, window, openTime, closeTime, strike }: RoundProposition) {
-  const about = { asset, window, opens: openTime, closes: closeTime }
-  return strike === undefined ? about : { ...about, strike }
+function roundOf(round: RoundProposition) {
+  const { asset, window, openTime, closeTime, strike, startPrice, averageSeconds, outcome } = round
+  return {
+    asset,
+    window,
+    opens: openTime,
+    closes: closeTime,
+    ...(strike !== undefined && { strike }),
+    ...(startPrice !== '' && { start_price: startPrice }),
+    ...(outcome !== undefined && { end_price: outcome.endPrice }),
+    ...(averageSeconds !== undefined && { average_seconds: averageSeconds }),
+  }
 }

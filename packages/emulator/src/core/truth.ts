@@ -83,6 +83,10 @@ export type TruthEvent =
         readonly closes: number
         /** A fixed price to compare with; absent: the price at the start. */
         readonly strike?: string
+        /** The prices that decided it, as far as they are known: of that time, or the average of the seconds before. */
+        readonly start_price?: string
+        readonly end_price?: string
+        readonly average_seconds?: number
       }
     }
 

@@ -51,6 +51,8 @@ export type RoundProposition = MarketState & {
   readonly startPrice: string
   /** The price that the end is compared with, known from listing on; absent: `startPrice`. */
   readonly strike?: string
+  /** The nominal seconds whose average price counts at its start and its end; absent: the price at that time. */
+  readonly averageSeconds?: number
   readonly topic?: undefined
 }
 
@@ -160,6 +162,8 @@ export interface World {
   propositions(venue: VenueId): readonly Proposition[]
   /** The price of an asset now, in dollars. */
   price(asset: RoundProposition['asset']): number
+  /** Its time-weighted average over the last nominal seconds. */
+  average(asset: RoundProposition['asset'], seconds: number): number
   /** Hex digits for identifiers, a function of the seed and the name. */
   hex(name: string, digits: number): string
 }

@@ -63,7 +63,13 @@ export async function playRecording(options: PlaybackOptions): Promise<Playback>
   const server = await startServer({
     upstream: player.upstream,
     refusal: emulatedVenue(options.venue).refusal,
-    world: { now: () => Date.now(), price: () => 0, propositions: () => [], hex: () => '' },
+    world: {
+      now: () => Date.now(),
+      price: () => 0,
+      average: () => 0,
+      propositions: () => [],
+      hex: () => '',
+    },
     speed: 1,
     port: options.port ?? 0,
     faults,

@@ -21,6 +21,8 @@ export type MarketStyle = {
   readonly lot: number
   /** Who wins a round that ends exactly where it began. */
   readonly tieWinner: 'first' | 'tie'
+  /** The nominal seconds before its start and its end whose average price counts; absent: the price at that time. */
+  averageSeconds?(window: RoundProposition['window'], openTime: number): number | undefined
   /** True where the tick becomes finer near prices of 0 and 1. */
   readonly refinesTick: boolean
   /** The finest step of prices from the middle of a window on; absent: the tick. */

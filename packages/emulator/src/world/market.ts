@@ -51,6 +51,7 @@ export class Market implements RoundProposition {
   readonly openTime: number
   readonly closeTime: number
   readonly strike?: string
+  readonly averageSeconds?: number
   startPrice = ''
   tick = 100
   grain = 100
@@ -87,6 +88,8 @@ export class Market implements RoundProposition {
     this.openTime = plan.openTime
     this.closeTime = plan.closeTime
     if (plan.strike !== undefined) this.strike = plan.strike
+    const averageSeconds = plan.style.averageSeconds?.(family.window, plan.openTime)
+    if (averageSeconds !== undefined) this.averageSeconds = averageSeconds
     const round = `${seed}/round/${family.asset}/${family.window}/${plan.round}`
     this.random = createRandom(`${round}/${venue}/${plan.strikeNumber}`)
     this.activity = Math.exp(0.4 * this.random.normal())
@@ -102,12 +105,17 @@ export class Market implements RoundProposition {
 
   /** Records the start price; a market that reopens keeps it. */
   start(underlying: Pick<Underlying, 'text'>): void {
-    if (this.startPrice === '') this.startPrice = underlying.text(this.asset)
+    if (this.startPrice === '') this.startPrice = this.#settlingPrice(underlying)
   }
 
   /** Records the price at the close, which decides. */
   end(underlying: Pick<Underlying, 'text'>): void {
-    this.#endPrice = underlying.text(this.asset)
+    this.#endPrice = this.#settlingPrice(underlying)
+  }
+
+  // At its start and at its end alike: the price then, or the average of the seconds before.
+  #settlingPrice(underlying: Pick<Underlying, 'text'>): string {
+    return underlying.text(this.asset, this.averageSeconds)
   }
 
   /** Places the first ladder. */

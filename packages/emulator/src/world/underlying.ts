@@ -11,9 +11,14 @@ export interface Underlying {
   price(asset: Asset): number
   /** As the walk has it, which `price` rounds. */
   exact(asset: Asset): number
-  /** With two decimals, as the venues print reference prices. */
-  text(asset: Asset): string
+  /** The time-weighted average over the last nominal seconds, at most `LONGEST_AVERAGE`, since the world began. */
+  average(asset: Asset, seconds: number): number
+  /** With two decimals, as the venues print reference prices; the average over some seconds, where they are given. */
+  text(asset: Asset, averageSeconds?: number): string
 }
+
+/** Max nominal seconds of an average. */
+export const LONGEST_AVERAGE = 60
 
 /** The assets and their approximate start prices in dollars. */
 export const ASSETS: Readonly<Record<Asset, number>> = { BTC: 64_000, ETH: 3_400, BNB: 610 }
@@ -24,19 +29,42 @@ const SIGMA_PER_SECOND = 6e-5
 /** Creates a seeded walk; `stepSeconds` is the nominal length of a step. */
 export function createUnderlying(seed: string, stepSeconds: number): Underlying {
   const sigma = SIGMA_PER_SECOND * Math.sqrt(stepSeconds)
-  const walks = new Map<Asset, { readonly random: Random; price: number }>()
+  const size = Math.ceil(LONGEST_AVERAGE / stepSeconds)
+  const walks = new Map<Asset, Walk>()
   for (const asset of ['BTC', 'ETH', 'BNB'] as const) {
     const random = createRandom(`${seed}/price/${asset}`)
-    walks.set(asset, { random, price: ASSETS[asset] * (1 + 0.02 * random.normal()) })
+    const price = ASSETS[asset] * (1 + 0.02 * random.normal())
+    walks.set(asset, { random, price, recent: new Float64Array(size), steps: 0 })
+  }
+  const average = (asset: Asset, seconds: number): number => {
+    const { price, recent, steps } = walks.get(asset)!
+    const count = Math.min(steps, size, Math.round(seconds / stepSeconds))
+    let sum = 0
+    for (let back = 1; back <= count; back++) sum += recent[(steps - back) % size]!
+    return count === 0 ? price : sum / count
   }
   return {
     step() {
-      for (const walk of walks.values()) walk.price *= 1 + sigma * walk.random.normal()
+      for (const walk of walks.values()) {
+        walk.price *= 1 + sigma * walk.random.normal()
+        // All steps are equally long.
+        walk.recent[walk.steps++ % size] = walk.price
+      }
     },
     price: (asset) => Math.round(walks.get(asset)!.price * 100) / 100,
     exact: (asset) => walks.get(asset)!.price,
-    text: (asset) => walks.get(asset)!.price.toFixed(2),
+    average,
+    text: (asset, seconds) =>
+      (seconds === undefined ? walks.get(asset)!.price : average(asset, seconds)).toFixed(2),
   }
+}
+
+type Walk = {
+  readonly random: Random
+  price: number
+  /** The prices of the last steps, in a ring. */
+  readonly recent: Float64Array
+  steps: number
 }
 
 /** The probability that a price ends at or above the strike, in ten-thousandths. */
@@ -47,7 +75,10 @@ export function fairPrice(price: number, strike: number, secondsLeft: number): n
   return 10_000 / (1 + Math.exp(-1.702 * z))
 }
 
-/** The prices of the assets at a time before the world began. */
+/**
+ * The prices of the assets at a time before the world began. The walk has no prices between two of its steps, so that
+ * averages are the price at their end.
+ */
 export type Past = (time: number) => Pick<Underlying, 'price' | 'text'>
 
 const STEP_SECONDS = 300

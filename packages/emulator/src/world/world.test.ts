@@ -209,3 +209,61 @@ describe('the emulated world', () => {
     })
   })
 })
+
+describe('a round', () => {
+  // At this speed a step takes a third of a millisecond: each time has its own steps, in order.
+  function settled(start: number) {
+    const world = new SteppedWorld({
+      seed: 'settle',
+      start,
+      speed: 60,
+      venues: EMULATED_VENUES.map((venue) => venueMarkets(venue, emulatedVenue(venue).style)),
+      rounds: 2,
+      rates: () => ({ changes: 0, trades: 0, pauses: 0, disputes: 0, ties: 0 }),
+      clock: () => start,
+    })
+    const prices: number[] = []
+    const noted = new Map<Proposition, { start?: string; end?: string }>()
+    const mean = (steps: number): string => {
+      const last = prices.slice(-steps)
+      return (last.reduce((sum, price) => sum + price, 0) / last.length).toFixed(2)
+    }
+    const due: (() => void)[] = []
+    world.advance(
+      start + 40_000,
+      ({ kind, proposition }) => {
+        if (kind !== 'phase' || proposition.asset !== 'BTC' || proposition.venue !== 'venuec')
+          return
+        const { phase, window } = proposition
+        const steps = { '5m': 30, '15m': 60, '1h': 0 }[window] * 50
+        const note = noted.get(proposition) ?? {}
+        noted.set(proposition, note)
+        if (phase === 'open') due.push(() => (note.start = `${mean(1)} ${mean(steps)}`))
+        if (phase === 'closed') due.push(() => (note.end = `${mean(1)} ${mean(steps)}`))
+      },
+      () => {
+        prices.push(world.price('BTC'))
+        for (const take of due.splice(0)) take()
+      },
+    )
+    return [...noted].filter(([{ outcome }]) => outcome !== undefined)
+  }
+
+  it.each([
+    ['the average of its last seconds', Date.UTC(2026, 7, 8, 12), 1],
+    ['the price of that time, before 2026-08-07', Date.UTC(2026, 7, 6, 12), 0],
+  ])('of venue C settles on %s', (_, start, which) => {
+    const rounds = settled(start)
+    expect(rounds.length).toBeGreaterThan(8)
+    for (const [{ startPrice, outcome }, noted] of rounds) {
+      expect([startPrice, outcome!.endPrice]).toEqual([
+        noted.start!.split(' ')[which],
+        noted.end!.split(' ')[which],
+      ])
+      const isUp = Number(outcome!.endPrice) >= Number(startPrice)
+      expect(outcome!.winner).toBe(isUp ? 'first' : 'second')
+    }
+    const differing = rounds.filter(([, { end }]) => new Set(end!.split(' ')).size === 2)
+    expect(differing.length).toBeGreaterThan(5)
+  })
+})

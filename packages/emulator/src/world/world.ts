@@ -94,6 +94,10 @@ export class SteppedWorld implements World {
     return this.underlying.exact(asset)
   }
 
+  average(asset: RoundProposition['asset'], seconds: number): number {
+    return this.underlying.average(asset, seconds)
+  }
+
   /** Runs every step up to this time and passes its events to `onEvent` in order, then its end to `onStep`. */
   advance(
     to: number,

@@ -44,6 +44,7 @@ export function createTestWorld(venue: VenueId, seed = 'seed'): TestWorld {
     at: START - 600_000,
     now: () => world.at,
     price: () => 63_123.54,
+    average: (_, seconds) => 63_000 + seconds,
     propositions: () => propositions,
     hex(name, digits) {
       let text = ''

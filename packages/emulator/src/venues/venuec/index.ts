@@ -87,10 +87,16 @@ export const EMULATED_VENUE_C = {
     families: upDownFamilies,
     lot: 10_000,
     tieWinner: 'first',
+    averageSeconds: (window, openTime) =>
+      openTime < AVERAGES_SINCE ? undefined : AVERAGES[window],
     refinesTick: true,
     breadth: { matches: 'one', combos: 0 },
   },
 } satisfies EmulatedVenue
+
+// Rounds of 2026-08-06 and before settled on the price at that time.
+const AVERAGES_SINCE = Date.UTC(2026, 7, 7)
+const AVERAGES: Readonly<Partial<Record<string, number>>> = { '5m': 30, '15m': 60 }
 
 const REFUSALS: Readonly<Record<Refusal, UpstreamAnswer>> = {
   quota: refused(429, 'Too Many Requests'),

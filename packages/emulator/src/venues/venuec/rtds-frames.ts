@@ -2,8 +2,8 @@ import { REFERENCE_METRIC, referenceInstrument } from '@priorbook/sdk/domain'
 import type { Payload } from '../../core/upstream.ts'
 import type { Asset } from '../../world/underlying.ts'
 
-/** A price of the walk at a time of the venue's clock, in milliseconds. */
-export type Tick = { readonly at: number; readonly price: number }
+/** The price of each feed, by its name, at a time of the venue's clock, in milliseconds. */
+export type Tick = { readonly at: number; readonly prices: ReadonlyMap<string, number> }
 
 /** One topic of prices. */
 export type Feed = {
@@ -69,12 +69,12 @@ export const FEEDS: readonly Feed[] = [
 export function toUpdate(
   feed: Feed,
   asset: Asset,
-  past: readonly Tick[],
+  newest: Tick,
 ): { readonly text: string; readonly symbol: string; readonly payload: Payload } {
   const { topic, name } = feed
   const symbol = feed.symbolOf(asset)
-  const { at: timestamp } = past.at(-1)!
-  const { value, full, exact } = feed.print(priceOf(feed, past))
+  const { at: timestamp, prices } = newest
+  const { value, full, exact } = feed.print(prices.get(name)!)
   const window = feed.windowSeconds === undefined ? {} : { window_s: feed.windowSeconds }
   const payload = { full_accuracy_value: full, symbol, timestamp, value, ...window }
   const text = JSON.stringify({ payload, timestamp, topic, type: 'update' })
@@ -88,14 +88,10 @@ export function toUpdate(
 
 /** The message with prices of the past. */
 export function toDump(feed: Feed, symbol: string, past: readonly Tick[], now: number): string {
-  const data = past.map(({ at, price }) => ({ timestamp: at, value: feed.print(price).value }))
+  const data = past.map(({ at, prices }) => ({
+    timestamp: at,
+    value: feed.print(prices.get(feed.name)!).value,
+  }))
   const topic = feed.dumpTopic ?? feed.topic
   return JSON.stringify({ payload: { data, symbol }, timestamp: now, topic, type: 'subscribe' })
-}
-
-// The newest prices, one for each nominal second where the world is not faster than that.
-function priceOf({ windowSeconds }: Feed, past: readonly Tick[]): number {
-  if (windowSeconds === undefined) return past.at(-1)!.price
-  const averaged = past.slice(-windowSeconds)
-  return averaged.reduce((sum, { price }) => sum + price, 0) / averaged.length
 }

@@ -66,6 +66,24 @@ describe('the socket of prices', () => {
     })
   })
 
+  it('sends the averages of the last seconds as the world has them, of the past too', () => {
+    const { rtds, subscribe, heard } = connect()
+    rtds.onStep(1_000_000)
+    const filters = JSON.stringify({ symbol: 'eth/usd' })
+    subscribe({ topic: 'crypto_prices_twap_sixty', type: 'update', filters })
+    subscribe({ topic: 'crypto_prices_twap_thirty', type: 'update', filters })
+    rtds.onStep(1_001_000)
+    const shown = heard().map(({ topic, type, payload }) => [topic, type, payload])
+    const past = (value: number) => ({ symbol: 'eth/usd', data: [{ timestamp: 1_000_000, value }] })
+    const now = (value: number) => expect.objectContaining({ value, window_s: value - 63_000 })
+    expect(shown).toEqual([
+      ['crypto_prices_twap_sixty', 'subscribe', past(63_060)],
+      ['crypto_prices_twap_thirty', 'subscribe', past(63_030)],
+      ['crypto_prices_twap_thirty', 'update', now(63_030)],
+      ['crypto_prices_twap_sixty', 'update', now(63_060)],
+    ])
+  })
+
   it('sends the past to who names a symbol, and later only that', () => {
     const { rtds, subscribe, heard } = connect()
     rtds.onStep(1_000_000)

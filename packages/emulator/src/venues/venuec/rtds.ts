@@ -76,16 +76,24 @@ class PriceSocket implements Rtds {
   private publish(asset: Asset, at: number): void {
     const past = this.past.get(asset) ?? []
     this.past.set(asset, past)
-    past.push({ at, price: this.world.price(asset) })
+    const tick = { at, prices: this.pricesOf(asset) }
+    past.push(tick)
     if (past.length > KEPT) past.shift()
     for (const feed of FEEDS) {
-      const update = toUpdate(feed, asset, past)
+      const update = toUpdate(feed, asset, tick)
       for (const { wire, subscriptions } of this.clients) {
         if (subscriptions.some((one) => isMeant(one, feed, update.symbol))) {
           wire.send(update.text, [update.payload])
         }
       }
     }
+  }
+
+  private pricesOf(asset: Asset): ReadonlyMap<string, number> {
+    const { world } = this
+    const priceOf = ({ windowSeconds }: Feed): number =>
+      windowSeconds === undefined ? world.price(asset) : world.average(asset, windowSeconds)
+    return new Map(FEEDS.map((feed) => [feed.name, priceOf(feed)]))
   }
 
   private obey(client: Client, text: string): void {
