@@ -646,6 +646,8 @@ export interface StoreReader {
   coverage(ref: InstrumentRef): Promise<Coverage | undefined>
   /** The instruments of one market that have a row. */
   instrumentsOf(venue: VenueId, marketId: string): Promise<readonly InstrumentFacts[]>
+  /** The market that rows of any kind under a key belong to; absent where it never had one. */
+  marketOf(ref: InstrumentRef): Promise<string | undefined>
   /** The series of samples under a market's id, or under a name that is not a market's. */
   series(venue: VenueId, market: string): Promise<readonly SeriesFacts[]>
   totals(venue: VenueId): Promise<VenueTotals>

@@ -53,9 +53,11 @@ export function gapFilter({ store }: ApiContext, plan: PlanFilter): (gap: Gap) =
     const reference = parseReferenceKey(key)
     if (reference !== undefined) return plan.includesAsset(venue, reference.asset)
     const own = fromHistoryKey(key)
-    const instrument = await store.instrument({ venue, key: own })
-    const state = await store.market(venue, instrument?.instrument.market ?? own)
-    return plan.includes(state?.record ?? { venue, marketId: own })
+    // A token may have only rows of its history.
+    const marketId =
+      (await store.marketOf({ venue, key })) ?? (await store.marketOf({ venue, key: own })) ?? own
+    const state = await store.market(venue, marketId)
+    return plan.includes(state?.record ?? { venue, marketId })
   }
   return async ({ venue, key }) => {
     const name = `${venue} ${key}`

@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { parsePrice, parseSize, VENUES } from '@priorbook/sdk/domain'
+import { parsePrice, parseSize, toBackfillKey, VENUES } from '@priorbook/sdk/domain'
 import { BookAssembler } from '@priorbook/sdk/tape'
 import { StreamClient } from '../stream/stream.testing.ts'
 import { createTestServer } from '../server.testing.ts'
-import { A_MARKET, at, createCatalogueStore, RECORDS } from '../pages/fixture.testing.ts'
+import { A_MARKET, at, C_MARKET, createCatalogueStore, RECORDS } from '../pages/fixture.testing.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -89,6 +89,39 @@ describe('what a plan leaves out is said', () => {
     expect(await codes('/v3/markets?q=nosuchname')).toEqual(['no_markets'])
     expect(await codes('/v3/btc/markets')).toEqual([])
     expect((await ask('/v3/markets', 'quant')).body.meta.notice).toBeUndefined()
+  })
+
+  it('but not what is missing of the history of its own tokens', async () => {
+    const { ask, test } = await server()
+    const place = { venue: 'venuec', scope: 'instrument', reason: 'retention' } as const
+    const histories = [
+      { market: C_MARKET, key: toBackfillKey('77001') },
+      { market: C_ETH, key: toBackfillKey('77002') },
+    ]
+    await test.store.append({
+      venue: 'venuec',
+      position: 3000,
+      origin: 'emulator',
+      recorder: 'r1',
+      normalizer: 1,
+      trades: histories.map((names, index) => ({
+        kind: 'trade',
+        instrument: { venue: 'venuec', ...names },
+        tradeId: `past-${index}`,
+        price: parsePrice('0.4', VENUES.venuec.priceDecimals),
+        size: parseSize('1', VENUES.venuec.sizeDecimals),
+        taker: 'buy',
+        received: at(50),
+        journal: 2999,
+      })),
+      gaps: histories.map(({ key }) => {
+        return { ...place, key, start: at(60), end: at(61), afterSequence: 0, journal: 2999 }
+      }),
+    })
+    const url = '/v3/gaps?venue=venuec&reason=retention'
+    const keysOf = async (plan: string) => (await ask(url, plan)).body.data.map(({ key }) => key)
+    expect(await keysOf('explorer')).toEqual([histories[0]!.key])
+    expect(await keysOf('quant')).toEqual(histories.map(({ key }) => key))
   })
 
   it('by a calendar of its own markets', async () => {

@@ -85,6 +85,7 @@ export function createReader(session: Session): StoreReader {
     gaps: (query) => read(() => listGaps(database, query)),
     parity: (query) => read(() => listParity(database, query)),
     instrumentsOf: (venue, market) => read(() => factsOfMarket(view, { venue, market })),
+    marketOf: (ref) => read(() => listStreamsOf(database, ref)[0]?.market),
     series: (venue, market) => read(() => listSeries(view, { venue, market })),
     totals: (venue) => kept(() => readTotals(view, venue)),
     days: (venue, from, to) => kept(() => listDays(database, venue, from, to)),
