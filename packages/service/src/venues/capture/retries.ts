@@ -29,20 +29,42 @@ export const BACKFILL_PATIENCE: Patience = {
   maxWaitMs: 30_000,
 }
 
-/** Makes calls again that had no answer or were refused, as often as `patience` says; returns the last answer. */
-export function withRetries(rest: Rest, patience: Patience, clock: Clock): Rest {
+/**
+ * What an answer is worth: it can be used; another one may be better (`failed`), or is not expected after some more
+ * (`refused`); or the venue refuses this client, and nothing that follows would be answered either.
+ */
+export type Verdict = 'good' | 'failed' | 'refused' | 'barred'
+
+/**
+ * Makes calls again that had no answer or were refused, as often as `patience` says; returns the last answer. `judge`
+ * is called once with every answer.
+ */
+export function withRetries(
+  rest: Rest,
+  patience: Patience,
+  clock: Clock,
+  judge: (answer: RestAnswer) => Verdict = judgeByStatus,
+): Rest {
   const { attempts, refusals, firstWaitMs, maxWaitMs } = patience
   return {
     async send(call, signal) {
       for (let attempt = 1, refused = 0; ; attempt++) {
         const answer = await rest.send(call, signal)
-        if (answer.ok || refusesUs(answer)) return answer
-        if (isRefusal(answer)) refused++
+        const verdict = judge(answer)
+        if (verdict === 'good' || verdict === 'barred') return answer
+        if (verdict === 'refused') refused++
         if (attempt >= attempts || refused >= refusals) return answer
         await sleep(Math.min(maxWaitMs, firstWaitMs * 2 ** (attempt - 1)), signal, clock)
       }
     },
   }
+}
+
+/** Judges an answer by its status alone. */
+export function judgeByStatus(answer: RestAnswer): Verdict {
+  if (answer.ok) return 'good'
+  if (refusesUs(answer)) return 'barred'
+  return isRefusal(answer) ? 'refused' : 'failed'
 }
 
 type Failure = RestAnswer & { readonly ok: false }

@@ -287,6 +287,16 @@ describe('a backfill', () => {
     expect(upstream.seen).toHaveLength(1)
   })
 
+  it.each([403, 451])('fails at once when the venue refuses this client (%i)', async (status) => {
+    upstream.script.refuse = ({ path }) =>
+      path === '/market/detail' ? { status, body: { msg: 'not from here' } } : undefined
+    await expect(all()).rejects.toMatchObject({
+      code: 'upstream_failed',
+      message: expect.stringContaining('refuses this client') as string,
+    })
+    expect(upstream.seen.filter(({ path }) => path === '/market/detail')).toHaveLength(1)
+  })
+
   it('fails when the venue does not answer for long, and when it gives no list', async () => {
     upstream.script.refuse = () => ({ status: 500, body: {} })
     await expect(all({ attempts: 4 })).rejects.toMatchObject({ code: 'upstream_failed' })

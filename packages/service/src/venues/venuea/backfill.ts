@@ -1,6 +1,5 @@
 import { PriorbookError, toMicros, type MarketRecord, type Micros } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK, type Clock } from '../../lib/clock.ts'
-import { sleep } from '../../lib/wait.ts'
 import type { CaptureLog } from '../capture/contract.ts'
 import { readObject, wrong } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
@@ -10,8 +9,10 @@ import type {
   BackfillProgress,
   RoundCounts,
 } from '../capture/definition.ts'
-import { createQuota, type Quota } from '../capture/quota.ts'
+import { createPace } from '../capture/patient-rest.ts'
+import type { Quota } from '../capture/quota.ts'
 import type { RestAnswer, RestCall } from '../capture/rest.ts'
+import { judgeByStatus, withRetries, type Patience, type Verdict } from '../capture/retries.ts'
 import { normalizeTopic, normalizeTopics } from './catalog.ts'
 import {
   FamilyWalk,
@@ -199,8 +200,6 @@ const MAX_ATTEMPTS = 40
 const MAX_REFUSALS = 3
 /** The longest wait between attempts, in calls that the quota allows in this time. */
 const MAX_WAITED_CALLS = 60
-/** Calls start this much further apart than the quota requires, as they may come closer on the way. */
-const PACE_SLACK = 0.05
 
 /**
  * Calls venue A at an even pace until there is an answer. Calls are spread over the quota's window: a
@@ -210,22 +209,25 @@ const PACE_SLACK = 0.05
 class BackfillRequests {
   readonly #rest: VenueARest
   readonly #pace: Quota
-  readonly #paceMs: number
   readonly #clock: Clock
   readonly #log: CaptureLog
-  readonly #attempts: number
+  readonly #patience: Patience
   #calls = 0
   #why = ''
 
   constructor(options: Omit<BackfillOptions, 'quota'> & { readonly quota: Quota }) {
     const { apiKey, apiSecret, quota, log, attempts = MAX_ATTEMPTS, clock = SYSTEM_CLOCK } = options
     this.#rest = new VenueARest({ ...options, credentials: { apiKey, apiSecret } })
-    this.#paceMs = quota.windowMs / quota.limit
-    const slackMs = this.#paceMs * PACE_SLACK
+    const paceMs = quota.windowMs / quota.limit
     this.#clock = clock
-    this.#pace = createQuota({ limit: 1, windowMs: this.#paceMs, slackMs }, clock)
+    this.#pace = createPace(quota, clock)
     this.#log = log
-    this.#attempts = attempts
+    this.#patience = {
+      attempts,
+      refusals: MAX_REFUSALS,
+      firstWaitMs: paceMs,
+      maxWaitMs: paceMs * MAX_WAITED_CALLS,
+    }
   }
 
   get calls(): number {
@@ -239,64 +241,70 @@ class BackfillRequests {
 
   /**
    * Returns what `read` makes of the answer, or undefined where the venue refuses the call itself: it does
-   * not have the requested data. Throws `upstream_failed` where it refuses the credentials or does not
-   * answer for long.
+   * not have the requested data. Throws `upstream_failed` where it refuses this client or does not answer for long.
    */
   async send<T>(
     call: RestCall,
     read: (value: unknown) => T,
     signal: AbortSignal,
   ): Promise<T | undefined> {
-    let refusals = 0
-    for (let attempt = 0; attempt < this.#attempts; attempt++) {
-      const release = await this.#pace.acquire(1, false, signal)
-      // Released at once, because only the starts are spread; the quota itself waits for answers.
-      release()
-      this.#calls++
-      const answer = await this.#rest.send(call, signal)
-      if (isCredentialRefusal(answer)) throw credentialFailure(answer)
-      const result = this.#readAnswer(answer, read)
-      if (result.ok) return result.value
-      if (result.isRefusal) refusals++
+    let verdict: Verdict = 'failed'
+    let value: T | undefined
+    const judge = (answer: RestAnswer): Verdict => {
+      verdict = this.#judge(answer, (said) => (value = read(said)))
+      if (verdict === 'good' || verdict === 'barred') return verdict
       const fields = { venue: 'venuea', request: call.request, why: this.#why }
       this.#log.warn(fields, 'a call of the backfill failed')
-      if (refusals >= MAX_REFUSALS) return undefined
-      const waitMs = this.#paceMs * Math.min(MAX_WAITED_CALLS, 2 ** attempt)
-      await sleep(waitMs, signal, this.#clock)
-      signal.throwIfAborted()
+      return verdict
     }
-    const why = `venue A did not answer ${call.path}: ${this.#why}`
-    throw new PriorbookError('upstream_failed', why)
+    const paced = { send: () => this.#call(call, signal) }
+    const answer = await withRetries(paced, this.#patience, this.#clock, judge).send(call, signal)
+    switch (verdict as Verdict) {
+      case 'good':
+        return value
+      case 'refused':
+        return undefined
+      case 'barred':
+        throw clientFailure(answer)
+      case 'failed': {
+        const why = `venue A did not answer ${call.path}: ${this.#why}`
+        throw new PriorbookError('upstream_failed', why)
+      }
+    }
   }
 
-  #readAnswer<T>(
-    answer: RestAnswer,
-    read: (value: unknown) => T,
-  ):
-    | { readonly ok: true; readonly value: T }
-    | { readonly ok: false; readonly isRefusal: boolean } {
+  async #call(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
+    const release = await this.#pace.acquire(1, false, signal)
+    // Released at once, because only the starts are spread; the quota itself waits for answers.
+    release()
+    this.#calls++
+    return this.#rest.send(call, signal)
+  }
+
+  // An answer that cannot be read counts as a refusal: another one may be better.
+  #judge(answer: RestAnswer, read: (value: unknown) => void): Verdict {
+    if (isCredentialRefusal(answer)) return 'barred'
     if (!answer.ok) {
       this.#why = `${answer.status ?? 'no answer'}: ${answer.why}`
-      return { ok: false, isRefusal: isRefused(answer) }
+      return isLateSignature(answer) ? 'failed' : judgeByStatus(answer)
     }
     try {
-      return { ok: true, value: read(answer.value) }
+      read(answer.value)
+      return 'good'
     } catch (error) {
       if (!(error instanceof PriorbookError)) throw error
       this.#why = error.message
-      return { ok: false, isRefusal: true }
+      return 'refused'
     }
   }
 }
 
-// 4xx, except those that pass by themselves: too many calls (429, 418) and a late signature (-1021).
-function isRefused({ status = 0, why }: RestAnswer & { readonly ok: false }): boolean {
-  if (status < 400 || status >= 500) return false
-  if (status === 429 || status === 418 || status === 408) return false
-  return !/"code"\s*:\s*-1021\b/.test(why)
+// It passes by itself: the next call has a signature of its own.
+function isLateSignature({ why }: RestAnswer & { readonly ok: false }): boolean {
+  return /"code"\s*:\s*-1021\b/.test(why)
 }
 
-function credentialFailure(answer: RestAnswer): PriorbookError {
-  const what = 'venue A refuses the credentials'
+function clientFailure(answer: RestAnswer): PriorbookError {
+  const what = `venue A refuses ${isCredentialRefusal(answer) ? 'the credentials' : 'this client'}`
   return new PriorbookError('upstream_failed', answer.ok ? what : `${what}: ${answer.why}`)
 }
