@@ -37,7 +37,8 @@ export class UnfollowedBooks {
         const since = this.#sinceMs.get(key) ?? nowMs
         sinceMs.set(key, since)
         if (nowMs - since < LATE_MS) continue
-        const reason = reasonOf(market, isSelected, nowMs)
+        // A book that was left before the close was not seen to stand still until then.
+        const reason = reasonOf(market, isSelected, since)
         const group = late.get(reason)
         if (group === undefined) late.set(reason, [key])
         else group.push(key)
@@ -55,8 +56,8 @@ const WHY: Readonly<Partial<Record<GapReason, string>>> = {
   disconnected: 'its books are not followed, although it trades by its record',
 }
 
-function reasonOf(market: FollowedMarket, isSelected: boolean, nowMs: number): GapReason {
-  if (isPastClose(market, nowMs) || hasEnded(market)) return 'market_closed'
+function reasonOf(market: FollowedMarket, isSelected: boolean, sinceMs: number): GapReason {
+  if (isPastClose(market, sinceMs) || hasEnded(market)) return 'market_closed'
   if (!isSelected) return 'not_selected'
-  return market.openMs !== undefined && nowMs < market.openMs ? 'market_not_open' : 'disconnected'
+  return market.openMs !== undefined && sinceMs < market.openMs ? 'market_not_open' : 'disconnected'
 }

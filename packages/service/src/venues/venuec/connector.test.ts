@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Connector } from '../capture/contract.ts'
 import { ManualClock } from '../../lib/clock.testing.ts'
+import { FIRST_BOOKS } from '../capture/first-books.ts'
 import { createTestSink } from '../capture/sink.testing.ts'
 import { VenueCConnector, type VenueCOptions } from './connector.ts'
 import { openFakeVenue, type FakeRound, type FakeVenue } from './upstream.testing.ts'
@@ -188,6 +189,40 @@ describe('subscriptions', () => {
       assets_ids: round.tokens,
       operation: 'unsubscribe',
     })
+  })
+
+  test.concurrent('of a book that was polled wait for room while its polls go on', async ({
+    rig,
+  }) => {
+    const round = rig.venue.addRound(MINUTE, 60 * MINUTE, 'ETH')
+    // As many books as are awaited at a time, none of which comes.
+    for (let index = 0; index < FIRST_BOOKS / 2 + 20; index++) {
+      for (const token of rig.venue.addRound(MINUTE, 5 * MINUTE).tokens) rig.venue.mute.add(token)
+    }
+    const selecting = (tier: 'full' | 'polled') => ({
+      rules: [
+        { asset: ['BTC'], window: ['5m'], tier: 'full' as const },
+        { asset: ['ETH'], window: ['5m'], tier },
+      ],
+      pinned: [],
+      bounds: { full: 5000, polled: 100 },
+      booksPerMarket: 2,
+    })
+    rig.run({ selection: selecting('polled'), speed: 20 })
+    const [token] = round.tokens
+    await rig.until(() => rig.sink.book(token)?.isOpen === true)
+    await rig.until(() => rig.venue.heard.flatMap(subscribed).length >= FIRST_BOOKS)
+    rig.connector.select!(selecting('full'))
+    await rig.until(() =>
+      rig.sink.notes.some((one) => one.note === 'tier' && one.markets.includes(round.id)),
+    )
+    const polls = rig.venue.polled.filter((one) => one === token).length
+    const hasSocket = (): boolean => rig.venue.heard.flatMap(subscribed).includes(token)
+    expect(hasSocket()).toBe(false)
+    await rig.until(hasSocket)
+    expect(rig.venue.polled.filter((one) => one === token).length).toBeGreaterThan(polls)
+    const losses = rig.sink.notes.filter((one) => one.note === 'loss')
+    expect(losses.filter(({ keys }) => keys?.includes(token))).toStrictEqual([])
   })
 
   test.concurrent('find a round by its slug before any list names it', async ({ rig }) => {

@@ -398,7 +398,11 @@ export class VenueCConnector implements Connector {
       if (isDue && tier === 'polled') for (const token of market.tokens) polled.add(token)
       if (isOver(market)) over.push(market.marketId)
       if (!isDue || tier !== 'full') continue
-      if (!this.#watched.has(market) && !this.#books.admit(market)) continue
+      if (!this.#watched.has(market) && !this.#books.admit(market)) {
+        // A book that was polled goes on to be, until there is room on a socket.
+        for (const token of market.tokens) if (this.#polled.follows(token)) polled.add(token)
+        continue
+      }
       this.#watched.add(market)
       fresh.push(...this.#books.watch(market))
     }

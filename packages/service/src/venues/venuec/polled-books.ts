@@ -42,6 +42,10 @@ export class PolledBooks {
       if (!this.#answeredMs.has(token)) this.#answeredMs.set(token, -Infinity)
   }
 
+  follows(token: string): boolean {
+    return this.#answeredMs.has(token)
+  }
+
   /** Requests the books that are due, some batches at a time, and closes those that are late. */
   async poll(signal: AbortSignal): Promise<void> {
     const nowMs = this.#options.clock.monotonicMs()

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
 import { WebSocketServer, type WebSocket } from 'ws'
 import { bookMessage, clobMarket, gammaMarket, type Draft } from './fixtures.testing.ts'
 import { printRoundSlug } from './fields.ts'
@@ -25,10 +26,12 @@ export class FakeVenue {
   readonly heard: (string | Draft)[][] = []
   /** Paths with queries, in order of arrival. */
   readonly requests: URL[] = []
+  /** Tokens whose books were requested together with others, in order. */
+  readonly polled: string[] = []
   /** How many of the next requests for a book fail with 500. */
   bookFailures = 0
   readonly #nowMs: () => number
-  readonly #server = createServer((request, response) => this.#answer(request, response))
+  readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #sockets = new WebSocketServer({ server: this.#server, path: '/ws/market' })
   readonly #clients = new Set<WebSocket>()
 
@@ -117,12 +120,20 @@ export class FakeVenue {
     })
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://fake')
     this.requests.push(url)
-    const [status, body] = this.#route(url)
+    const [status, body] =
+      request.method === 'POST' ? [200, this.#manyBooks(await text(request))] : this.#route(url)
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body))
+  }
+
+  // CLOB /books: a request for several tokens.
+  #manyBooks(body: string): unknown {
+    const tokens = (JSON.parse(body) as { token_id: string }[]).map(({ token_id: token }) => token)
+    this.polled.push(...tokens)
+    return tokens.flatMap((token) => this.books.get(token) ?? [])
   }
 
   #route({ pathname, searchParams }: URL): [number, unknown] {
