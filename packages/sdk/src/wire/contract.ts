@@ -1,4 +1,4 @@
-import { CONTRACT_KINDS, TERM_NAMES, type ContractKind } from '../domain/index.ts'
+import { CONTRACT_KINDS, DIFFERENCE_NAMES, TERM_NAMES, type ContractKind } from '../domain/index.ts'
 import { GAP_SCHEMA } from './gap.ts'
 import {
   COUNT,
@@ -29,6 +29,7 @@ export type ContractStatus = (typeof CONTRACT_STATUSES)[number]
 export const CONTRACT_KIND_NAMES = Object.keys(CONTRACT_KINDS) as readonly ContractKind[]
 
 const TERM_NAME = named('ContractTermName', wordOf(TERM_NAMES))
+const DIFFERENCE_NAME = named('ContractDifferenceName', wordOf(DIFFERENCE_NAMES))
 
 /** Which market a member is. */
 export const MEMBER_IDENTITY = {
@@ -87,7 +88,10 @@ const SUBJECT = {
     named('ContractComparison', wordOf(['single', 'identical', 'equivalent_except'])),
     '`identical` only where every term of all members is known and equal.',
   ),
-  differs_in: described(listOf(TERM_NAME), 'The terms that differ or are not known.'),
+  differs_in: described(
+    listOf(DIFFERENCE_NAME),
+    'The terms that differ or are not known; `subject` where an operator joined different bets.',
+  ),
   members: listOf(MEMBER_SCHEMA),
   withheld: described(listOf(VENUE), 'Venues with members that the plan does not include.'),
 } as const
@@ -136,7 +140,7 @@ const MEMBER_TERMS_SCHEMA = named(
 const DIFFERENCE_SCHEMA = named(
   'ContractDifference',
   objectOf({
-    term: TERM_NAME,
+    term: DIFFERENCE_NAME,
     values: listOf(
       named('ContractTermValue', objectOf({ ...MEMBER_IDENTITY, value: TEXT_OR_NULL })),
     ),

@@ -1,10 +1,12 @@
 import type { MarketRecord } from '../market.ts'
 import { VENUES } from '../venues/index.ts'
+import { printContractId } from './contract-id.ts'
 import {
   TERM_MEANINGS,
   TERM_NAMES,
   TIES,
   UNKNOWN,
+  type ContractSubject,
   type MarketTerms,
   type Term,
   type TermName,
@@ -14,11 +16,18 @@ import {
 export type ComparedMember = {
   readonly record: Pick<MarketRecord, 'venue' | 'marketId'>
   readonly terms?: MarketTerms['terms'] | undefined
+  readonly subject?: ContractSubject | undefined
 }
+
+/** In what members can differ: what they are about, where an operator joined them, and every term. */
+export const DIFFERENCE_NAMES = ['subject', ...TERM_NAMES] as const
+
+/** The name of a difference. */
+export type DifferenceName = (typeof DIFFERENCE_NAMES)[number]
 
 /** A term in which members differ, or which is not known of one of them. */
 export type Difference = {
-  readonly term: TermName
+  readonly term: DifferenceName
   /** The value of each member, in their order; undefined where it is not known. */
   readonly values: readonly (string | undefined)[]
   /** What it means for a holder. */
@@ -29,17 +38,28 @@ export type Difference = {
 export type Comparison = 'single' | 'identical' | 'equivalent_except'
 
 /**
- * Compares the terms of members. They are identical only where every term of all is known and equal: what
- * cannot be derived is a difference too.
+ * Compares members. They are identical only where all are about the same by the rules, and every term of all is
+ * known and equal: what cannot be derived is a difference too.
  */
 export function compareMembers(members: readonly ComparedMember[]): {
   readonly comparison: Comparison
   readonly differences: readonly Difference[]
 } {
   if (members.length < 2) return { comparison: 'single', differences: [] }
-  const differences = TERM_NAMES.flatMap((term) => differenceOf(term, members) ?? [])
+  const terms = TERM_NAMES.flatMap((term) => differenceOf(term, members) ?? [])
+  const differences = [...differingSubjects(members), ...terms]
   return { comparison: differences.length === 0 ? 'identical' : 'equivalent_except', differences }
 }
+
+// The rules join only markets of one subject; an operator may join others, such as rounds that close at other times.
+function differingSubjects(members: readonly ComparedMember[]): readonly Difference[] {
+  const values = members.map(({ subject }) => subject && printContractId(subject))
+  const known = new Set(values.filter((value) => value !== undefined))
+  return known.size < 2 ? [] : [{ term: 'subject', values, meaning: SUBJECT_MEANING }]
+}
+
+const SUBJECT_MEANING =
+  'By the rules the members are different bets, such as on a price at another time: one can pay Yes while another pays No.'
 
 function differenceOf(term: TermName, members: readonly ComparedMember[]): Difference | undefined {
   const values = members.map(({ terms }) => (terms?.[term] ?? UNKNOWN).value)

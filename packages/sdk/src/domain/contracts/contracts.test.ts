@@ -197,6 +197,18 @@ describe('the comparison', () => {
     const unknown = compare(one, { ...two, resolution })
     expect(unknown.comparison).toBe('equivalent_except')
     expect(unknown.differences.map(({ term }) => term)).toEqual(['settlement_source'])
+    // An operator may join different bets whose terms are equal, such as rounds that close at other times.
+    const subject = deriveTerms(one)!.subject
+    const terms = deriveTerms(one)!.terms
+    const later = { ...subject, closes: toMicros(subject.closes + 900_000_000) }
+    const joined = compareMembers([
+      { record: one, terms, subject },
+      { record: two, terms, subject: later },
+    ])
+    expect(joined.comparison).toBe('equivalent_except')
+    expect(joined.differences).toMatchObject([
+      { term: 'subject', values: [printContractId(subject), printContractId(later)] },
+    ])
     // Nothing is known of a market that only an operator has named.
     const named = compareMembers([{ record: one }, { record: two }])
     expect(named.differences).toHaveLength(7)

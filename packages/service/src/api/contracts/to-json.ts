@@ -93,7 +93,11 @@ export function statusOf(contract: FoundContract, now: number): ContractStatus {
 
 function compare(members: readonly ContractMember[]) {
   return compareMembers(
-    members.map(({ state: { record }, derived }) => ({ record, terms: derived?.terms })),
+    members.map(({ state: { record }, derived }) => ({
+      record,
+      terms: derived?.terms,
+      subject: derived?.subject,
+    })),
   )
 }
 

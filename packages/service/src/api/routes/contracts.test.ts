@@ -296,6 +296,31 @@ describe('the operator’s file', () => {
     })
   })
 
+  it('does not make rounds identical that close at other times, whatever their terms', async () => {
+    const hour = 3_600_000_000
+    const late = { openTime: toMicros(OPENS + hour), closeTime: toMicros(CLOSES + hour) }
+    const other = roundOfB({ marketId: 'KXBTC15M-26NOV171345-45', ...late })
+    const members = [roundOfB(), other].map(({ marketId }) => {
+      return { venue: 'venueb', market_id: marketId, yes: 'Yes' }
+    })
+    const named = { contracts: [{ id: 'x-hours', members }] }
+    const { current } = openContracts(fileOf(JSON.stringify(named)), () => undefined)
+    const store = await createContractStore([{ record: roundOfB() }, { record: other }])
+    const call = await caller({ store, contracts: current })
+    const { body } = await call.get('/v3/contracts/x-hours')
+    expect(violations(schemaOf('contract'), body.data)).toEqual([])
+    expect(body.data).toMatchObject({
+      comparison: 'equivalent_except',
+      differs_in: ['subject'],
+      differences: [
+        {
+          term: 'subject',
+          values: [{ value: ROUND_ID }, { value: expect.stringContaining('T18') }],
+        },
+      ],
+    })
+  })
+
   it('is walked by the close of all members, also of those that a plan withholds', async () => {
     const hour = 3_600_000_000
     const late = { openTime: toMicros(OPENS + hour), closeTime: toMicros(CLOSES + hour) }
