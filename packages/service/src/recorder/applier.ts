@@ -432,6 +432,7 @@ export class Applier {
         return undefined
       case 'connected':
         this.epochs.set(note.slot, record.number)
+        this.heard.opened(note.slot)
         facts[epochFact(this.venue, note.slot)] = record.number
         return undefined
       case 'clock':

@@ -28,6 +28,11 @@ export class HeardSockets {
     this.fresh.add(slot)
   }
 
+  /** A socket is new: the messages of the one before it say nothing about its books. */
+  opened(slot: number): void {
+    if (this.at(slot) > 0) this.note(slot, 0)
+  }
+
   /** When a socket last brought a message; 0 for one that was never heard. */
   at(slot: number): number {
     return this.times.get(slot) ?? 0

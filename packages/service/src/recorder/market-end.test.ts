@@ -312,6 +312,42 @@ describe('a book that nothing proves to have stood still', () => {
   })
 })
 
+describe('a book that a late message opened again', () => {
+  it('ends, although the other book of its market was forgotten', async () => {
+    const data = folder()
+    const resolved = {
+      condition_id: CONDITION,
+      closed: true,
+      tokens: [
+        { token_id: UP, outcome: 'Up', winner: true },
+        { token_id: DOWN, outcome: 'Down', winner: false },
+      ],
+    }
+    await record(data, 'venuec', async (script) => {
+      const c = venueC(script)
+      c.say(false, 1000)
+      c.connect()
+      c.book(UP)
+      c.book(DOWN)
+      c.wait(2000)
+      script.answer({ kind: 'clob_market' }, resolved)
+      c.book(DOWN)
+      await script.stored()
+      for (let step = 0; step < 3; step++) {
+        c.wait(6000)
+        script.answer(
+          { kind: 'clob_market' },
+          { ...resolved, condition_id: `0x${'cd'.repeat(32)}` },
+        )
+        await script.stored()
+      }
+    })
+    const gaps = await gapsOf(data, 'venuec', DOWN)
+    expect(gaps).toEqual(['market_closed 0–2000', 'market_closed 2000–'])
+    expect(await gapsOf(data, 'venuec', UP)).toEqual(['market_closed 0–'])
+  })
+})
+
 describe('a record of an end that is applied by another process', () => {
   it.each([false, true])('gives the same bounds (another process: %s)', async (isOther) => {
     const store = openEmbeddedStore({ file: createDataFolder().tape })

@@ -196,13 +196,18 @@ export class Readiness {
    */
   forgetEnded(pending: ReadonlySet<string>): void {
     this.markets.trim(pending)
+    const ended = new Set<string>()
     for (const [key, track] of this.tracks) {
       const { market } = track.instrument
       if (!track.hasEnded || pending.has(key) || pending.has(market)) continue
       this.tracks.delete(key)
       this.passed.forget(key)
-      this.markets.forget(market)
+      ended.add(market)
     }
+    // Another book of the market may have gone on: a late message opened it again.
+    if (ended.size > 0)
+      for (const track of this.tracks.values()) ended.delete(track.instrument.market)
+    for (const market of ended) this.markets.forget(market)
     for (const [name, { market }] of this.sampleEnds) {
       if (this.sampleEnds.size <= SAMPLE_ENDS_KEPT) break
       if (!pending.has(market)) this.sampleEnds.delete(name)
@@ -213,10 +218,10 @@ export class Readiness {
       if (this.endedMarkets.size - gone.size <= ENDED_KEPT) break
       if (!pending.has(market)) gone.add(market)
     }
-    for (const market of gone) {
-      this.endedMarkets.delete(market)
-      this.markets.forget(market)
-    }
+    for (const market of gone) this.endedMarkets.delete(market)
+    const left = new Set(gone)
+    for (const track of this.tracks.values()) left.delete(track.instrument.market)
+    for (const market of left) this.markets.forget(market)
     for (const [name, { market }] of this.sampleEnds) {
       if (gone.has(market)) this.sampleEnds.delete(name)
     }
