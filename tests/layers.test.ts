@@ -219,7 +219,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
   contracts: ['route.ts', 'markets', 'pages', 'books'],
   panels: ['route.ts', 'markets', 'books', 'bulk'],
   replay: ['route.ts', 'members.ts', 'markets', 'pages', 'books'],
-  stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'replay'],
+  stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'contracts', 'replay'],
   docs: ['route.ts', 'auth', 'stream'],
   web: ['http'],
   routes: [

@@ -5,6 +5,7 @@ export type { Download, DownloadOptions } from './download.ts'
 export * from './errors.ts'
 export { parseEnvelope, type Answer, type Envelope, type RetryEvent } from './http.ts'
 export type {
+  ContractSubscription,
   DisconnectedMessage,
   HoleMessage,
   LiveMessage,

@@ -1,5 +1,10 @@
 import type { VenueId } from '../domain/index.ts'
-import type { MarketSelector, StreamMessage, StreamStyle } from '../wire/index.ts'
+import type {
+  ContractWithTermsJson,
+  MarketSelector,
+  StreamMessage,
+  StreamStyle,
+} from '../wire/index.ts'
 import { DEFAULT_RETRY, delayOf, sleep, type RetryPolicy } from './backoff.ts'
 import { PriorbookClientError } from './errors.ts'
 import {
@@ -11,8 +16,8 @@ import {
   type StreamSocket,
 } from './socket.ts'
 
-/** Which markets to follow and how their rows are written, or which reference prices. */
-export type LiveSubscription = MarketSubscription | ReferenceSubscription
+/** Which markets or which contract to follow and how rows are written, or which reference prices. */
+export type LiveSubscription = MarketSubscription | ContractSubscription | ReferenceSubscription
 
 /** Which markets to follow and how their rows are written. */
 export type MarketSubscription = MarketSelector &
@@ -20,6 +25,12 @@ export type MarketSubscription = MarketSelector &
     /** Max one row per instrument in this many milliseconds; every row without. */
     readonly conflate_ms?: number
   }
+
+/** Which contract to follow, on all venues at once. */
+export type ContractSubscription = Pick<MarketSubscription, keyof StreamStyle | 'conflate_ms'> & {
+  /** Such as `btc-15m-up-down-20261117T174500Z`. */
+  readonly contract_id: string
+}
 
 /** Which reference prices to follow: of an asset, of one feed or of all. */
 export type ReferenceSubscription = Pick<StreamStyle, 'number_format' | 'time_format'> & {
@@ -155,6 +166,12 @@ async function* follow(
         sequences.forget(seen.venue, seen.key)
         return { code: 1000, reason: 'hole' }
       }
+      case 'subscribed':
+        if (message.contract !== undefined) sequences.join(message.contract)
+        break
+      case 'contract':
+        sequences.join(message.row)
+        break
       case 'resync':
         sequences.forget(message.venue, message.key)
         break
@@ -184,14 +201,20 @@ type Unnamed<Of> = Of extends unknown ? Omit<Of, 'id'> : never
 function toRequest(
   subscription: LiveSubscription,
   sequences: Sequences,
-): Unnamed<Extract<Request, { readonly op: 'subscribe' | 'subscribe_reference' }>> {
+): Unnamed<Extract<Request, { readonly op: `subscribe${string}` }>> {
   if ('reference' in subscription) {
     const { reference: asset, ...style } = subscription
     const resume = sequences.referencesOf(asset)
     return { op: 'subscribe_reference', asset, ...style, ...(resume && { resume }) }
   }
+  if ('contract_id' in subscription) {
+    const resume = sequences.resumeOfContract(subscription.contract_id)
+    return { op: 'subscribe_contract', ...subscription, ...(resume && { resume }) }
+  }
   const { venue, market_id: marketId } = subscription
-  const resume = sequences.resumeOf(venue, marketId)
+  const resume = sequences.resumeOf(
+    (place) => place.venue === venue && (marketId ?? place.marketId) === place.marketId,
+  )
   return { op: 'subscribe', ...subscription, ...(resume && { resume }) }
 }
 
@@ -244,6 +267,8 @@ const MOST_PLACES = 20_000
 class Sequences {
   /** In the order of their last rows. */
   private readonly places = new Map<string, Place>()
+  /** The members of contracts that are followed, by the id of the contract. */
+  private readonly contracts = new Map<string, ContractWithTermsJson['members']>()
 
   /** Checks a row: `old` was received before; a row that is not consecutive has a hole before it. */
   see(message: RowMessage): 'next' | 'old' | HoleMessage {
@@ -278,6 +303,19 @@ class Sequences {
     }
   }
 
+  /** Remembers the members of a contract. */
+  join({ id, members }: ContractWithTermsJson): void {
+    this.contracts.set(id, members)
+  }
+
+  /** The positions of all members of a contract. */
+  resumeOfContract(id: string): Record<string, number> | undefined {
+    const members = this.contracts.get(id) ?? []
+    return this.resumeOf(({ venue, marketId }) =>
+      members.some((one) => one.venue === venue && one.market_id === marketId),
+    )
+  }
+
   /** The last reference prices of an asset, by key. */
   referencesOf(asset: string): Record<string, number> | undefined {
     const own = [...this.places.values()].filter(
@@ -288,13 +326,13 @@ class Sequences {
   }
 
   /** The positions to resume from, as many as a request holds: what trades first, and of it the newest. */
-  resumeOf(venue: VenueId, marketId: string | undefined): Record<string, number> | undefined {
+  resumeOf(isOwn: (place: Place) => boolean): Record<string, number> | undefined {
     const resume: Record<string, number> = {}
     let chars = 0
     const since = performance.now() - CLOSED_RESUME_MS
     const own = [...this.places.values()]
       .filter(({ kind }) => kind !== 'reference')
-      .filter((place) => place.venue === venue && (marketId ?? place.marketId) === place.marketId)
+      .filter(isOwn)
       .reverse()
     const trading = own.filter(({ closedMs }) => closedMs === undefined)
     const closed = own.filter(({ closedMs }) => closedMs !== undefined && closedMs > since)

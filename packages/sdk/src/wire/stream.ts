@@ -1,4 +1,5 @@
 import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA, type FullBookRowJson } from './book-schema.ts'
+import { CONTRACT_WITH_TERMS_SCHEMA } from './contract.ts'
 import { NOTICE_SCHEMA } from './envelope.ts'
 import { GAP_SCHEMA } from './gap.ts'
 import {
@@ -127,6 +128,17 @@ const RESUME: JsonSchema<Readonly<Record<string, number>>> = {
   type: 'object',
   additionalProperties: COUNT,
 }
+const PACE = {
+  conflate_ms: described(
+    CONFLATE,
+    'Max one row per instrument in this many milliseconds; every row without.',
+  ),
+  resume: described(
+    RESUME,
+    'The last sequence that the client has, by instrument key; of trades by `key/trade`.',
+  ),
+}
+const PACE_OPTIONAL = ['conflate_ms', 'resume'] as const
 const MARKETS: JsonSchema<readonly MarketSelector[]> = {
   type: 'array',
   items: SELECTOR_SCHEMA,
@@ -160,16 +172,20 @@ export const STREAM_REQUEST_SCHEMAS = {
       id: ID,
       ...SELECTOR,
       ...STYLE,
-      conflate_ms: described(
-        CONFLATE,
-        'Max one row per instrument in this many milliseconds; every row without.',
-      ),
-      resume: described(
-        RESUME,
-        'The last sequence that the client has, by instrument key; of trades by `key/trade`.',
-      ),
+      ...PACE,
     },
-    [...SELECTOR_OPTIONAL, ...STYLE_OPTIONAL, 'conflate_ms', 'resume'],
+    [...SELECTOR_OPTIONAL, ...STYLE_OPTIONAL, ...PACE_OPTIONAL],
+  ),
+  subscribe_contract: request(
+    'subscribe_contract',
+    'Follows all members of a contract, and markets that become members later.',
+    {
+      id: ID,
+      contract_id: described(NAME, 'Such as btc-15m-up-down-20261117T174500Z.'),
+      ...STYLE,
+      ...PACE,
+    },
+    [...STYLE_OPTIONAL, ...PACE_OPTIONAL],
   ),
   subscribe_reference: request(
     'subscribe_reference',
@@ -236,8 +252,23 @@ export const STREAM_MESSAGE_SCHEMAS = {
   subscribed: message(
     'subscribed',
     'A subscription began; snapshots follow.',
-    { id: TEXT, venue: VENUE, markets: COUNT, instruments: COUNT, notice: NOTICE_SCHEMA },
-    ['notice'],
+    {
+      id: TEXT,
+      venue: described(VENUE, 'Absent for a contract.'),
+      contract: described(
+        CONTRACT_WITH_TERMS_SCHEMA,
+        'Of `subscribe_contract`: its members, their terms and differences.',
+      ),
+      markets: COUNT,
+      instruments: COUNT,
+      notice: NOTICE_SCHEMA,
+    },
+    ['venue', 'contract', 'notice'],
+  ),
+  contract: message(
+    'contract',
+    'A market became a member of a contract that is followed; its rows come next.',
+    { id: described(TEXT, 'The subscription.'), row: CONTRACT_WITH_TERMS_SCHEMA },
   ),
   unsubscribed: message('unsubscribed', 'A subscription ended.', { id: TEXT }),
   snapshot: message(

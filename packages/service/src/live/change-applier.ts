@@ -21,6 +21,8 @@ export type ApplierOptions = {
   readonly subscriptions: ReadonlySet<Subscription>
   /** The feed of an instrument, before its first row if that is not older than `newSince`. */
   readonly loadFeed: (instrument: Instrument, newSince: number) => Promise<InstrumentFeed>
+  /** Makes gaps of a venue reach a subscription, from the open ones on. */
+  readonly followVenue: (subscription: Subscription, venue: VenueId) => Promise<void>
   readonly removeIfUnused: (feed: InstrumentFeed) => void
   readonly updateContext: (feed: InstrumentFeed, record: MarketRecord) => void
 }
@@ -171,7 +173,7 @@ export class ChangeApplier {
 
   // Attaches an instrument to the subscriptions that want it, once per set of subscriptions.
   private async offer(instrument: Instrument): Promise<void> {
-    const { subscriptions, records, loadFeed, removeIfUnused } = this.options
+    const { subscriptions, records, loadFeed, followVenue, removeIfUnused } = this.options
     const name = instrumentName(instrument)
     // If this fails, the next scan tries again.
     this.postponed.set(name, instrument)
@@ -180,6 +182,8 @@ export class ChangeApplier {
       for (const subscription of subscriptions) {
         if (subscription.pending.has(name) || !subscription.wants(record)) continue
         if (subscription.attached.has(name) || !subscription.admits(name)) continue
+        await followVenue(subscription, instrument.venue)
+        await subscription.onJoin?.(record)
         const feed = await loadFeed(instrument, subscription.since)
         if (subscriptions.has(subscription)) feed.attach(subscription, null, null)
         else removeIfUnused(feed)

@@ -82,15 +82,19 @@ export class FeedRegistry implements GapAudience {
 
   private *ofVenue(venue: VenueId): Iterable<Subscription> {
     for (const subscription of this.subscriptions) {
-      // A subscription that is still joining gets the gap with its first instrument.
-      const hasJoined = subscription.attached.size > 0 || subscription.pending.size === 0
-      if (subscription.venue === venue && hasJoined) yield subscription
+      if (subscription.venues.has(venue) && hasJoined(subscription, venue)) yield subscription
     }
   }
 
   settle({ venue, key }: Gap): void {
     this.feeds.get(`${venue}:${key}`)?.settle()
   }
+}
+
+// A subscription that is still joining gets the gap with its first instrument of the venue.
+function hasJoined({ attached, pending }: Subscription, venue: VenueId): boolean {
+  const isOfVenue = (name: string): boolean => name.startsWith(`${venue}:`)
+  return attached.values().some(isOfVenue) || !pending.values().some(isOfVenue)
 }
 
 const NO_FEEDS: ReadonlySet<never> = new Set()

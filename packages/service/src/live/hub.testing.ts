@@ -169,7 +169,7 @@ export function createReader(): { readonly subscriber: Subscriber; readonly word
 export function createSubscription(subscriber: Subscriber, style: LiveStyle): Subscription {
   return {
     subscriber,
-    venue: 'venueb',
+    venues: new Set(['venueb'] as const),
     style,
     datasets: new Set(['books', 'markets']),
     since: 0,

@@ -16,7 +16,7 @@ import { ChangeFollower } from './change-follower.ts'
 import { FeedRegistry } from './feed-registry.ts'
 import { GapPublisher } from './gap-publisher.ts'
 import { InstrumentFeed } from './instrument-feed.ts'
-import { Join, type JoinServices } from './join.ts'
+import { Join, sendVenueGaps, type JoinServices } from './join.ts'
 import { MarketRecords } from './market-records.ts'
 import { Resume } from './resume.ts'
 import type { Subscriber } from './subscriber.ts'
@@ -93,6 +93,7 @@ export class Hub {
       records: this.records,
       subscriptions: this.subscriptions,
       loadFeed: (instrument, newSince) => this.loadFeed(instrument, newSince),
+      followVenue: (subscription, venue) => this.addVenue(subscription, venue),
       removeIfUnused: (feed) => this.removeIfUnused(feed),
       updateContext: (feed, record) => feed.setContext(options.contextOf(feed.instrument, record)),
     })
@@ -132,7 +133,7 @@ export class Hub {
       await this.follower.open()
       // Nothing was followed without subscriptions, so cached records may be stale.
       if (this.subscriptions.size === 0) this.records.clear()
-      await this.followVenue(subscription.venue)
+      for (const venue of subscription.venues) await this.followVenue(venue)
       this.subscriptions.add(subscription)
       onOpen()
       this.applier.offerAgain()
@@ -247,6 +248,14 @@ export class Hub {
     const found = await gapsOfKeys(storeGaps(store, venue), sharedGapKeys(venue), { start })
     for (const key of sharedGapKeys(venue)) gaps.published.follow(venue, key)
     for (const gap of found) gaps.published.add(gap)
+  }
+
+  // A subscription to markets of several venues gets the first one of a further venue.
+  private async addVenue(subscription: Subscription, venue: VenueId): Promise<void> {
+    if (subscription.venues.has(venue)) return
+    await this.followVenue(venue)
+    await sendVenueGaps(subscription, venue, this.services)
+    subscription.venues.add(venue)
   }
 
   private async contextOf(instrument: Instrument): Promise<BookContext> {

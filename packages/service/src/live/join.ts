@@ -1,4 +1,4 @@
-import type { Gap, Instrument } from '@priorbook/sdk/domain'
+import type { Gap, Instrument, VenueId } from '@priorbook/sdk/domain'
 import type { BookContext } from '@priorbook/sdk/wire'
 import { gapKeysOf, VENUE_KEY } from '../rows/index.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'
@@ -34,12 +34,10 @@ export class Join {
     return this.services.isOpen(this.subscription)
   }
 
-  /** Sends the open gaps of a venue to a subscription that has no instruments yet. */
+  /** Sends the open gaps of the venues to a subscription that has no instruments yet. */
   async sendVenueGaps(): Promise<void> {
-    const { store, gaps } = this.services
-    const { subscriber, style, venue } = this.subscription
-    for (const gap of await store.gaps({ venue, key: VENUE_KEY, open: true })) {
-      if (!gaps.publishGap(gap)) subscriber.send(style.gap(gap))
+    for (const venue of this.subscription.venues) {
+      await sendVenueGaps(this.subscription, venue, this.services)
     }
   }
 
@@ -121,6 +119,17 @@ export class Join {
       if (page.ordinals.length === 0) break
     }
     return toPrevious(after)
+  }
+}
+
+/** Sends the open gaps of a venue to a subscription that has no instrument of it yet. */
+export async function sendVenueGaps(
+  { subscriber, style }: Subscription,
+  venue: VenueId,
+  { store, gaps }: Pick<FeedServices, 'store' | 'gaps'>,
+): Promise<void> {
+  for (const gap of await store.gaps({ venue, key: VENUE_KEY, open: true })) {
+    if (!gaps.publishGap(gap)) subscriber.send(style.gap(gap))
   }
 }
 

@@ -7,7 +7,8 @@ import type { ResyncReason, Subscriber } from './subscriber.ts'
 /** What a subscriber asked for in one request. */
 export type Subscription = {
   readonly subscriber: Subscriber
-  readonly venue: VenueId
+  /** The venues whose gaps concern it; the hub adds that of a market that joins later. */
+  readonly venues: Set<VenueId>
   readonly style: LiveStyle
   readonly datasets: ReadonlySet<'books' | 'trades' | 'markets'>
   /** Instruments whose first row is not older than this are sent from their first row; microseconds. */
@@ -16,6 +17,8 @@ export type Subscription = {
   wants(record: MarketRecord): boolean
   /** Called before an instrument joins because of new rows; false when the client may not have it. */
   admits(instrument: string): boolean
+  /** Called before an instrument of a market joins because of new rows. */
+  onJoin?(record: MarketRecord): Promise<void>
   /** Names of instruments that `Hub.start` is going to attach. */
   readonly pending: Set<string>
   /** Names of the attached instruments; maintained by the hub. */

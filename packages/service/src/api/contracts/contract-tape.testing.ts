@@ -4,6 +4,7 @@ import {
   parseSize,
   VENUES,
   type Gap,
+  type Instrument,
   type MarketRecord,
   type Micros,
   type VenueId,
@@ -19,7 +20,8 @@ import {
 } from '../../../../sdk/src/domain/contracts/records.testing.ts'
 import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
-import type { Store } from '../../store/store.ts'
+import { VENUE_KEY } from '../../rows/index.ts'
+import type { AppendBatch, Store } from '../../store/store.ts'
 
 export { CLOSES, OPENS, roundOfA, roundOfB, roundOfC }
 
@@ -119,6 +121,86 @@ export async function createContractStore(
     })
   }
   return store
+}
+
+/** Goes on in a store with rows, trades and gaps of one market, one commit each. */
+export class MarketWriter {
+  readonly instrument: Instrument
+  readonly #store: Store
+  readonly #assembler: BookAssembler
+  #journal = 2_000_000
+  #trades = 0
+
+  constructor(store: Store, record: MarketRecord) {
+    const { venue, marketId: market } = record
+    this.instrument = { venue, market, key: keyOf(record) }
+    this.#store = store
+    this.#assembler = new BookAssembler(this.instrument)
+  }
+
+  /** Appends the record of the market. */
+  async record(record: MarketRecord, seconds: number): Promise<void> {
+    const at = this.#next(seconds)
+    await this.#append({ revisions: [{ kind: 'market', record, ...at }] })
+  }
+
+  async book(seconds: number, bids: Side, asks: Side): Promise<void> {
+    const { venue } = this.instrument
+    const taken = this.#assembler.take({
+      kind: 'snapshot',
+      instrument: this.instrument,
+      bids: toLevels(venue, bids),
+      asks: toLevels(venue, asks),
+      ...this.#next(seconds),
+    })
+    if (!('received' in taken)) throw new Error(taken.detail)
+    await this.#append({ observations: [taken] })
+  }
+
+  async trade(seconds: number, price: string, size: string): Promise<void> {
+    const { priceDecimals, sizeDecimals } = VENUES[this.instrument.venue]
+    const trade = {
+      kind: 'trade',
+      instrument: this.instrument,
+      tradeId: `t${++this.#trades}`,
+      price: parsePrice(price, priceDecimals),
+      size: parseSize(size, sizeDecimals),
+      taker: 'buy',
+    } as const
+    await this.#append({ trades: [{ ...trade, ...this.#next(seconds) }] })
+  }
+
+  /** Appends a gap of the book, or of the whole venue. */
+  async gap(
+    scope: 'instrument' | 'venue',
+    from: number,
+    to: number | undefined,
+    afterSequence: number,
+  ): Promise<void> {
+    const { venue, key } = this.instrument
+    const { journal } = this.#next(from)
+    const gap: Gap = {
+      venue,
+      scope,
+      key: scope === 'venue' ? VENUE_KEY : key,
+      reason: 'disconnected',
+      start: after(from),
+      ...(to === undefined ? {} : { end: after(to) }),
+      afterSequence,
+      journal,
+    }
+    await this.#append({ gaps: [gap] })
+  }
+
+  #next(seconds: number): { readonly received: Micros; readonly journal: number } {
+    return { received: after(seconds), journal: ++this.#journal }
+  }
+
+  async #append(rows: Partial<AppendBatch>): Promise<void> {
+    const { venue } = this.instrument
+    const made = { origin: 'emulator', recorder: 'r1', normalizer: 1 } as const
+    await this.#store.append({ venue, position: this.#journal, ...made, ...rows })
+  }
 }
 
 // The key of the book of the first outcome.

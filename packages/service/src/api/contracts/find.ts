@@ -4,6 +4,7 @@ import {
   printContractId,
   titleWords,
   type ContractSubject,
+  type MarketRecord,
   type MarketTerms,
   type VenueId,
 } from '@priorbook/sdk/domain'
@@ -200,9 +201,17 @@ async function marketsOf(
 }
 
 /** True for a market that the rules make a member of a contract. */
-export function isAbout({ record }: MarketState, id: string): boolean {
+export function isAbout({ record }: Pick<MarketState, 'record'>, id: string): boolean {
   const derived = deriveTerms(record)
   return derived !== undefined && printContractId(derived.subject) === id
+}
+
+/** True for a market that belongs to a contract, by the operator's file or by the rules. */
+export function isMember(operator: OperatorContracts, record: MarketRecord, id: string): boolean {
+  const { venue, marketId } = record
+  const named = operator.named.get(id)?.members ?? []
+  if (named.some((one) => one.venue === venue && one.marketId === marketId)) return true
+  return refusalOf(operator, record) === undefined && isAbout({ record }, id)
 }
 
 /** The markets that close at a time and name an asset in their title alone. */

@@ -9,10 +9,10 @@ import {
 } from '@priorbook/sdk/wire'
 import { findContract } from '../contracts/find.ts'
 import { readMemberBooks, toReasonJson, type MemberBook } from '../contracts/member-book.ts'
+import { withheldNotice } from '../contracts/withheld.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { withheldNotice } from './contracts.ts'
 
 /** The books of all members of a contract at one instant. */
 export const CONTRACT_BOOKS_ROUTE: Route = defineRoute(

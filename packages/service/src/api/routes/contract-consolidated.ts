@@ -32,10 +32,10 @@ import {
   type NetLevel,
 } from '../contracts/net-book.ts'
 import { averagePrice, splitOrder, type OrderPart } from '../contracts/split-order.ts'
+import { withheldNotice } from '../contracts/withheld.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
-import { withheldNotice } from './contracts.ts'
 
 // Levels per side where the request does not say.
 const DEPTH = 20

@@ -4,11 +4,11 @@ import { readAligned, toFlatRow } from '../contracts/aligned.ts'
 import { findContract, type ContractMember } from '../contracts/find.ts'
 import { memberInstruments } from '../contracts/member-book.ts'
 import { notOpenYet, openRange } from '../contracts/range.ts'
+import { withheldNotice } from '../contracts/withheld.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { rangeMeta, styleOf } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
-import { withheldNotice } from './contracts.ts'
 
 /** The best prices of all members of a contract, aligned in time. */
 export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(

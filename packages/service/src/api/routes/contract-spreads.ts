@@ -19,11 +19,11 @@ import {
   type FollowedMember,
 } from '../contracts/spreads.ts'
 import { windowOf } from '../contracts/to-json.ts'
+import { withheldNotice } from '../contracts/withheld.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { defineRoute, type CursorState, type Notice, type Route } from '../route.ts'
-import { withheldNotice } from './contracts.ts'
 
 const MAX_DAYS = 7
 

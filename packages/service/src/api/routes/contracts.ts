@@ -2,12 +2,12 @@ import { contractOf, membersOf, CONTRACT_SCHEMA } from '@priorbook/sdk/wire'
 import { findContract } from '../contracts/find.ts'
 import { walkContracts } from '../contracts/list.ts'
 import { toContractJson, toContractWithTermsJson } from '../contracts/to-json.ts'
+import { withheldNotice } from '../contracts/withheld.ts'
 import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { noticeMeta, presentNotices, searchNotice, windowNotice } from '../pages/notices.ts'
 import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
-import { defineRoute, type Notice, type Route } from '../route.ts'
-import type { SeenContract } from '../contracts/find.ts'
+import { defineRoute, type Route } from '../route.ts'
 
 /** What is being bet on, over all venues. */
 export const CONTRACTS_ROUTE: Route = defineRoute(
@@ -51,13 +51,3 @@ export const CONTRACT_ROUTE: Route = defineRoute(
     return { kind: 'data', data, count: 1, meta: noticeMeta(withheldNotice(contract)) }
   },
 )
-
-/** That a plan does not include all members; undefined where it does. */
-export function withheldNotice({ withheld }: SeenContract): Notice | undefined {
-  if (withheld.length === 0) return undefined
-  return {
-    code: 'members_withheld',
-    message: 'The plan of the key does not include all members of the contract.',
-    withheld,
-  }
-}

@@ -26,6 +26,7 @@ const MAX_CONFLATE_MS = 60_000
 export const STREAM_OPS = [
   'auth',
   'subscribe',
+  'subscribe_contract',
   'subscribe_reference',
   'unsubscribe',
   'replay',
@@ -42,10 +43,9 @@ type StreamOp = (typeof STREAM_OPS)[number]
 /** A message of a client with a known operation; its other members are not validated yet. */
 export type RawRequest = Readonly<Record<string, unknown>> & { readonly op: StreamOp }
 
-/** A validated `subscribe` message; markets are not looked up yet. */
-export type SubscribeRequest = {
+/** What a client may choose about the rows of any markets, and where to resume. */
+export type SubscriptionChoice = {
   readonly id: string
-  readonly selector: MarketSelector
   readonly datasets: ReadonlySet<StreamDataset>
   readonly mode: 'full' | 'changes'
   readonly depth: number | undefined
@@ -57,10 +57,15 @@ export type SubscribeRequest = {
   }
 }
 
-const SUBSCRIBE_PARAMS = [
+/** A validated `subscribe` message; markets are not looked up yet. */
+export type SubscribeRequest = SubscriptionChoice & { readonly selector: MarketSelector }
+
+/** A validated `subscribe_contract` message; the contract is not looked up yet. */
+export type ContractRequest = SubscriptionChoice & { readonly contractId: string }
+
+const CHOICE_PARAMS = [
   'op',
   'id',
-  ...SELECTOR_MEMBERS,
   'datasets',
   'mode',
   'depth',
@@ -96,11 +101,23 @@ export function parseRequest(text: string): RawRequest {
 
 /** Validates a `subscribe` message; throws `Problem`. */
 export function parseSubscribe(request: RawRequest): SubscribeRequest {
-  refuseUnknownMembers(request, SUBSCRIBE_PARAMS)
+  refuseUnknownMembers(request, [...CHOICE_PARAMS, ...SELECTOR_MEMBERS])
+  return { ...readChoice(request), selector: readSelector(request) }
+}
+
+/** Validates a `subscribe_contract` message; throws `Problem`. */
+export function parseContract(request: RawRequest): ContractRequest {
+  refuseUnknownMembers(request, [...CHOICE_PARAMS, 'contract_id'])
+  return {
+    ...readChoice(request),
+    contractId: readText(request['contract_id'], 'contract_id', 200),
+  }
+}
+
+function readChoice(request: RawRequest): SubscriptionChoice {
   const { mode, depth } = readMode(request)
   return {
     id: readId(request),
-    selector: readSelector(request),
     datasets: readDatasets(request['datasets']),
     mode,
     depth,
@@ -158,7 +175,7 @@ function readConflation(value: unknown): number {
   return value as number
 }
 
-function readResume(value: unknown): SubscribeRequest['resume'] {
+function readResume(value: unknown): SubscriptionChoice['resume'] {
   const books = new Map<string, number>()
   const trades = new Map<string, number>()
   if (value === undefined) return { books, trades }

@@ -12,6 +12,7 @@ import { ReferenceSubscriptions } from './reference-subscriptions.ts'
 import { Replays } from './replays.ts'
 import {
   MAX_MESSAGE,
+  parseContract,
   parseReference,
   parseRequest,
   parseSubscribe,
@@ -19,6 +20,8 @@ import {
   type RawRequest,
   StreamProblem,
 } from './request.ts'
+import { selectContract } from './select-contract.ts'
+import { selectMarkets } from './select-markets.ts'
 import type { SessionServices } from './services.ts'
 import { Subscriptions } from './subscriptions.ts'
 
@@ -224,7 +227,16 @@ export class StreamSession {
         const subscribe = parseSubscribe(request)
         this.requireNewId(subscribe.id)
         this.requireRoom(grant)
-        await this.subscriptions.subscribe(subscribe, grant)
+        const find = selectMarkets.bind(undefined, subscribe.selector)
+        await this.subscriptions.subscribe(subscribe, grant, find)
+        break
+      }
+      case 'subscribe_contract': {
+        const subscribe = parseContract(request)
+        this.requireNewId(subscribe.id)
+        this.requireRoom(grant)
+        const find = selectContract.bind(undefined, subscribe)
+        await this.subscriptions.subscribe(subscribe, grant, find)
         break
       }
       case 'subscribe_reference': {

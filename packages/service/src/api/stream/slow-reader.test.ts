@@ -122,7 +122,7 @@ async function createSetup(seed: number): Promise<Setup> {
     onTestFinished(() => hub.removeSubscriber(made.subscriber))
     const subscription: Subscription = {
       subscriber: made.subscriber,
-      venue: 'venueb',
+      venues: new Set(['venueb'] as const),
       style: new RowStyle({ mode, style: {}, conflateMs: 0 }),
       datasets: new Set(['books', 'trades']),
       since: script.now,

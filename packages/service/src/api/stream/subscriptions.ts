@@ -1,23 +1,10 @@
-import {
-  DAY_MICROS,
-  instrumentName,
-  type Instrument,
-  type MarketRecord,
-  type MarketStatus,
-} from '@priorbook/sdk/domain'
-import type { MarketSelector } from '@priorbook/sdk/wire'
-import { Yielder } from '../../lib/yielder.ts'
+import { instrumentName, type Instrument } from '@priorbook/sdk/domain'
 import type { ResumePoints, Subscription } from '../../live/subscription.ts'
-import type { MarketState } from '../../store/store.ts'
 import type { PlanGrant } from '../auth/grant.ts'
-import { findFamily, marketsOf, toFamily } from '../markets/family.ts'
-import { findNamedMarket, planAsset } from '../markets/find.ts'
-import { instrumentsOf } from '../markets/instruments.ts'
-import { PlanFilter } from '../markets/plan-filter.ts'
-import type { ApiContext, Grant, Notice } from '../route.ts'
 import type { ClientOutput } from './client-output.ts'
-import { StreamProblem, type SubscribeRequest } from './request.ts'
+import { StreamProblem, type SubscriptionChoice } from './request.ts'
 import { RowStyle } from './row-style.ts'
+import type { FindSelection, Selection } from './select-markets.ts'
 import type { SessionServices } from './services.ts'
 
 /** Max rows that a connection may have sent again, of books and trades and of reference prices each. */
@@ -48,14 +35,18 @@ export class Subscriptions {
   }
 
   /** Opens a subscription and starts to send its rows; throws `Problem` or `StreamProblem`. */
-  async subscribe(request: SubscribeRequest, grant: PlanGrant): Promise<void> {
+  async subscribe(
+    request: SubscriptionChoice,
+    grant: PlanGrant,
+    find: FindSelection,
+  ): Promise<void> {
     const { hub, context } = this.services
-    const { id, selector, resume } = request
+    const { id, resume } = request
     const { terms } = grant
     const since = context.now()
     const most = terms.stream.instruments - this.instrumentCount
     const known = new Set([...resume.books.keys(), ...resume.trades.keys()])
-    const selection = await selectInstruments(context, grant, selector, known, most)
+    const selection = await find(context, grant, known, most)
     if (this.isClosed) return
     if (selection.instruments.length > most) throw tooManyInstruments(grant)
     const late = this.makeRoomFor(selection, grant)
@@ -72,7 +63,7 @@ export class Subscriptions {
         this.output.send({
           type: 'subscribed',
           id,
-          venue: selector.venue,
+          ...selection.about,
           markets: selection.markets.length,
           instruments: selection.instruments.length,
           ...(selection.notice === undefined ? {} : { notice: selection.notice }),
@@ -109,16 +100,16 @@ export class Subscriptions {
   }
 
   private create(
-    request: SubscribeRequest,
+    request: SubscriptionChoice,
     grant: PlanGrant,
-    { instruments, wants }: Selection,
+    { venues, instruments, wants, newsOf }: Selection,
     since: number,
   ): Subscription {
-    const { id, selector, datasets } = request
+    const { id, datasets } = request
     let hasRefused = false
     return {
       subscriber: this.output.subscriber,
-      venue: selector.venue,
+      venues: new Set(venues),
       style: new RowStyle(request),
       datasets,
       since,
@@ -130,13 +121,17 @@ export class Subscriptions {
         hasRefused = true
         return false
       },
+      onJoin: async (record) => {
+        const news = await newsOf?.(record)
+        if (news !== undefined && this.open.has(id)) this.output.send(news)
+      },
       pending: new Set(instruments.map(instrumentName)),
       attached: new Set(),
     }
   }
 
   private async start(
-    { id, datasets, resume }: SubscribeRequest,
+    { id, datasets, resume }: SubscriptionChoice,
     subscription: Subscription,
     { markets, instruments }: Selection,
     late: readonly Instrument[],
@@ -236,98 +231,5 @@ function tooManyInstruments({ plan, terms }: PlanGrant): StreamProblem {
     'too_many_instruments',
     `the plan ${plan} allows ${terms.stream.instruments} instruments per connection`,
     'Choose a smaller family, or open another connection.',
-  )
-}
-
-/** The markets and instruments that a subscription starts with. */
-type Selection = {
-  readonly markets: readonly MarketState[]
-  readonly instruments: readonly Instrument[]
-  /** Instruments that the client knows, of markets that are over. */
-  readonly over: readonly Instrument[]
-  /** Whether a market belongs to the subscription, also one that appears later. */
-  readonly wants: (record: MarketRecord) => boolean
-  /** That the plan leaves out markets of the family. */
-  readonly notice: Notice | undefined
-}
-
-// Markets that closed longer ago have no new rows; if one does, its instruments join then.
-const RECENT_MICROS = DAY_MICROS
-const LIVE: ReadonlySet<MarketStatus | undefined> = new Set([
-  undefined,
-  'scheduled',
-  'open',
-  'paused',
-])
-
-/**
- * Finds what a selector names: one market in any state, or the markets of a family that trade or will
- * trade, and the instruments that the client already knows. Throws `Problem` for unknown markets and
- * those outside the plan. Stops soon after more than `most` instruments were found.
- */
-async function selectInstruments(
-  context: ApiContext,
-  grant: Grant,
-  selector: MarketSelector,
-  known: Iterable<string>,
-  most: number,
-): Promise<Selection> {
-  grant.requireVenue(selector.venue)
-  const wants = (record: MarketRecord): boolean =>
-    belongs(selector, record) && grant.allows(record.venue, planAsset(record))
-  const plan = new PlanFilter(grant)
-  const yielder = new Yielder()
-  const markets: MarketState[] = []
-  const instruments = new Map<string, Instrument>()
-  const add = async (state: MarketState): Promise<void> => {
-    const { record } = state
-    markets.push(state)
-    for (const { venue, key } of await instrumentsOf(context, record)) {
-      instruments.set(key, { venue, market: record.marketId, key })
-    }
-  }
-  if (selector.market_id !== undefined)
-    await add(await findNamedMarket(context, grant, selector.venue, selector.market_id))
-  else {
-    const family = isWholeVenue(selector)
-      ? toFamily(grant, selector)
-      : await findFamily(context, grant, selector)
-    const range = { start: context.now() - RECENT_MICROS }
-    for await (const state of marketsOf(context, plan, family, range)) {
-      if (!LIVE.has(state.record.status)) continue
-      await add(state)
-      await yielder.yieldIfDue()
-      if (instruments.size > most) break
-    }
-  }
-  const { venue } = selector
-  const over: Instrument[] = []
-  for (const key of known) {
-    if (instruments.has(key) || instruments.size > most) continue
-    await yielder.yieldIfDue()
-    const facts = await context.store.instrument({ venue, key })
-    if (facts === undefined) continue
-    const state = await context.store.market(venue, facts.instrument.market)
-    if (state === undefined || !wants(state.record)) continue
-    if (LIVE.has(state.record.status)) instruments.set(key, facts.instrument)
-    else over.push(facts.instrument)
-  }
-  return { markets, instruments: [...instruments.values()], over, wants, notice: plan.notice }
-}
-
-// Venue ids are validated by the request parser, so a whole-venue subscription is valid even while the
-// venue has no markets yet.
-function isWholeVenue({ series, asset, window }: MarketSelector): boolean {
-  return series === undefined && asset === undefined && window === undefined
-}
-
-function belongs(selector: MarketSelector, record: MarketRecord): boolean {
-  const { venue, market_id: id, series, asset, window } = selector
-  return (
-    record.venue === venue &&
-    (id === undefined || record.marketId === id) &&
-    (series === undefined || record.seriesTicker === series) &&
-    (asset === undefined || record.asset?.toUpperCase() === asset.toUpperCase()) &&
-    (window === undefined || record.window === window)
   )
 }
