@@ -1,12 +1,11 @@
-import { decimalText, isLastStatus, isMarketState, type MarketStatus } from '../domain/index.ts'
+import { decimalText, isLastStatus, type MarketStatus } from '../domain/index.ts'
 import { OrderBook, type LiveMessage } from '../client/index.ts'
-import { cut, fitParts, printSpan, toPlain, type CommandIo } from '../command-line/index.ts'
-import { gapWords } from './gap-words.ts'
+import { cut, fitParts, toPlain, type CommandIo } from '../command-line/index.ts'
 import { bookLine, groupDigits, layLadder } from './ladder-view.ts'
 import { shortTime } from './command.ts'
+import { WatchFooter } from './watch-footer.ts'
 
 const TRADES = 5
-const RATE_MS = 5000
 
 type Seen = { readonly book: OrderBook; outcome: string | undefined }
 
@@ -15,14 +14,10 @@ export class WatchState {
   readonly name: string
   private readonly books = new Map<string, Seen>()
   private readonly trades: string[] = []
-  private readonly recent: number[] = []
+  private readonly footer = new WatchFooter()
   private title = ''
   private known: MarketStatus | undefined
   private closes = ''
-  private link = 'connecting'
-  private warning = ''
-  private gaps = 0
-  private holes = 0
 
   constructor(name: string) {
     this.name = name
@@ -40,10 +35,8 @@ export class WatchState {
 
   /** Applies a message; true when it is a row of a book. */
   apply(message: LiveMessage, now: number): boolean {
+    this.footer.apply(message)
     switch (message.type) {
-      case 'welcome':
-        this.link = 'live'
-        return false
       case 'snapshot':
       case 'update': {
         const { outcome } = message.row
@@ -54,8 +47,7 @@ export class WatchState {
         }
         if (typeof outcome === 'string') seen.outcome = outcome
         if (!seen.book.apply(message)) return false
-        this.recent.push(now)
-        this.warning = ''
+        this.footer.countRow(now)
         return true
       }
       case 'trade': {
@@ -72,22 +64,6 @@ export class WatchState {
         this.title = message.row.title ?? ''
         this.known = message.row.status ?? undefined
         this.closes = shortTime(message.row.close_time)
-        return false
-      case 'gap': {
-        const { end_time: end, reason } = message.gap
-        if (end === null && !isMarketState(reason)) this.gaps++
-        this.warning = end === null ? gapWords(message.gap) : ''
-        return false
-      }
-      case 'resync':
-        this.warning = `rows after ${message.after_sequence} were left out: ${message.reason}`
-        return false
-      case 'hole':
-        this.holes++
-        this.warning = `rows after ${message.after_sequence} are missing`
-        return false
-      case 'disconnected':
-        this.link = `reconnecting in ${printSpan(message.retry_ms)} (${message.reason})`
         return false
       default:
         return false
@@ -119,7 +95,7 @@ export class WatchState {
       paint('bold', cut(this.title === '' ? this.name : this.title, columns)),
       paint('dim', fitParts(facts, columns)),
     ]
-    const foot = ['', this.footer(columns, paint, now)]
+    const foot = ['', this.footer.draw(columns, paint, now)]
     const trades =
       this.trades.length === 0 ? [] : ['', ...this.trades.map((line) => cut(line, columns))]
     const room = rows - head.length - foot.length - trades.length
@@ -146,21 +122,5 @@ export class WatchState {
     const { book, outcome } = seen
     const named = outcome === undefined ? '' : ` ${toPlain(outcome)}`
     return `${String(book.receivedTime)}${named}  seq ${book.sequence}  ${bookLine(book)}`
-  }
-
-  private footer(columns: number, paint: CommandIo['paint'], now: number): string {
-    while (this.recent.length > 0 && this.recent[0]! < now - RATE_MS) this.recent.shift()
-    const rate = (this.recent.length / RATE_MS) * 1000
-    // In the order of what a narrow terminal leaves out last.
-    const parts = [
-      this.link,
-      this.warning,
-      `${rate.toFixed(1)} rows/s`,
-      'q quits',
-      this.gaps > 0 ? `${this.gaps} ${this.gaps === 1 ? 'gap' : 'gaps'}` : '',
-      this.holes > 0 ? `${this.holes} holes` : '',
-    ]
-    const isFine = this.link === 'live' && this.warning === ''
-    return `${paint(isFine ? 'green' : 'yellow', '●')} ${fitParts(parts, columns - 2)}`
   }
 }

@@ -1,29 +1,15 @@
-import { printLines, timeOption, UsageError } from '../../command-line/index.ts'
+import { printLines, timeOption } from '../../command-line/index.ts'
 import {
   fromMillis,
   parseMicros,
   printMicros,
   printScaled,
   toMicros,
-  windowMicros,
   type Micros,
 } from '../../domain/index.ts'
-import {
-  ROUTES,
-  type ConsolidatedJson,
-  type ContractJson,
-  type ContractWithTermsJson,
-} from '../../wire/index.ts'
-import {
-  defineCommand,
-  printJson,
-  printNotices,
-  printTable,
-  shortTime,
-  shown,
-  type CliContext,
-} from '../command.ts'
-import { CliError } from '../errors.ts'
+import { ROUTES, type ConsolidatedJson, type ContractWithTermsJson } from '../../wire/index.ts'
+import { defineCommand, printJson, printNotices, printTable, shortTime, shown } from '../command.ts'
+import { findContractId } from '../find-contract.ts'
 import { routeOption } from '../options.ts'
 
 const { query: PARAMS } = ROUTES.contract_consolidated
@@ -49,7 +35,7 @@ export const COMPARE = defineCommand({
   async run(context) {
     const { args, options, io, isJson, signal } = context
     const at = printMicros(options.at === undefined ? fromMillis(Date.now()) : readAt(options.at))
-    const id = await findId(context, args[0], options.at === undefined ? undefined : at)
+    const id = await findContractId(context, args[0], options.at === undefined ? undefined : at)
     const client = context.client()
     const style = { number_format: 'string' } as const
     const contract = await client.contract(id, style, { signal })
@@ -71,52 +57,6 @@ export const COMPARE = defineCommand({
     ])
   },
 })
-
-const FAMILY = /^([A-Za-z0-9]{1,16})-(\d{1,3}[mhd])$/
-
-// The round of a family that is open at a time, or the contract that is named.
-async function findId(
-  context: CliContext,
-  text: string | undefined,
-  at: string | undefined,
-): Promise<string> {
-  if (text === undefined || text === '') {
-    throw new UsageError('a contract is missing', 'Such as BTC-15m, or an id of /v3/contracts.')
-  }
-  const [, asset, window] = FAMILY.exec(text) ?? []
-  if (asset === undefined || window === undefined) return text
-  const found =
-    at === undefined
-      ? await readContracts(context, { asset, window, status: 'open' }, 1)
-      : await contractsAt(context, asset, window, parseMicros(at))
-  const [contract] = found
-  if (contract !== undefined) return contract.id
-  const when = at === undefined ? 'now' : `at ${shortTime(at)}`
-  const hint = 'A contract has markets of at least two venues; priorbook markets lists single ones.'
-  throw new CliError('empty', `no contract ${asset.toUpperCase()}-${window} is open ${when}`, hint)
-}
-
-// Windows that contain a time close within their length after it.
-async function contractsAt(
-  context: CliContext,
-  asset: string,
-  window: string,
-  at: Micros,
-): Promise<readonly ContractJson[]> {
-  const length = windowMicros(window) ?? 0
-  const range = { start_time: String(at + 1), end_time: String(at + length + 1) }
-  const found = await readContracts(context, { asset, window, ...range }, 1000)
-  return found.filter(({ opens }) => opens !== null && parseMicros(String(opens)) <= at)
-}
-
-async function readContracts(
-  context: CliContext,
-  filters: Parameters<ReturnType<CliContext['client']>['contracts']>[0],
-  limit: number,
-): Promise<readonly ContractJson[]> {
-  const walk = context.client().contracts({ ...filters, limit }, { signal: context.signal })
-  return (await walk.page()).data
-}
 
 // Options of time are printed, or milliseconds or microseconds.
 function readAt(text: string): Micros {

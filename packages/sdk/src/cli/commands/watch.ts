@@ -1,21 +1,38 @@
-import type { LiveMessage, MarketSubscription } from '../../client/index.ts'
-import { printLines, toPlainLines, wholeOption, type CommandIo } from '../../command-line/index.ts'
-import { defineCommand, printJson, type CliContext } from '../command.ts'
+import type { LiveMessage, LiveSubscription, MarketSubscription } from '../../client/index.ts'
+import {
+  printLines,
+  textOption,
+  toPlainLines,
+  UsageError,
+  wholeOption,
+  type CommandIo,
+} from '../../command-line/index.ts'
+import { defineCommand, printJson, printNotices, shortTime, type CliContext } from '../command.ts'
+import { findContractId } from '../find-contract.ts'
 import { gapWords } from '../gap-words.ts'
 import { parseMarket } from '../options.ts'
+import { WatchBoard, type BoardMarket } from '../watch-board.ts'
 import { WatchState } from '../watch-state.ts'
 
-/** `watch`: a live ladder. */
+// Max markets on one screen.
+const MAX_MARKETS = 40
+
+/** `watch`: a live ladder, or the best prices of several markets. */
 export const WATCH = defineCommand({
   name: 'watch',
-  args: 'MARKET',
-  mostArgs: 1,
-  about: 'Watch the live book of a market in the terminal.',
+  args: 'MARKET…',
+  mostArgs: MAX_MARKETS,
+  about: 'Watch the live book of a market in the terminal, or several markets side by side.',
   more:
-    'q, Esc and Ctrl-C quit. Where standard output is not a terminal, every row is a line, with --json ' +
-    'every message, until the market is resolved. Lost connections are reopened, and missed rows are reported.',
+    'Several markets, or --contract, show one line per book: best prices and sizes, age, and a gap or why ' +
+    'there is no book. q, Esc and Ctrl-C quit. Where standard output is not a terminal, every row is a line, with --json ' +
+    'every message, until the markets are resolved. Lost connections are reopened, and missed rows are reported.',
   options: {
-    depth: wholeOption(1000, 'Levels per side, 10 by default.', { short: 'd' }),
+    contract: textOption(
+      'CONTRACT',
+      'All members of a contract: ASSET-WINDOW for the round that is open, such as BTC-15m, or an id.',
+    ),
+    depth: wholeOption(1000, 'Levels per side of one market, 10 by default.', { short: 'd' }),
     conflate: wholeOption(
       60_000,
       'Max one row per book in this many milliseconds; 50 on a terminal, else every row.',
@@ -26,60 +43,106 @@ export const WATCH = defineCommand({
   examples: [
     'priorbook watch venueb:KXBTC15M-26AUG111515-15',
     'priorbook watch venuec:0x5f… --depth 5',
+    'priorbook watch venueb:KXBTC15M-26AUG111515-15 venuec:0x5f…',
+    'priorbook watch --contract BTC-15m',
     'priorbook watch venueb:KXBTC15M-26AUG111515-15 --json --count 100',
   ],
   async run(context) {
-    const { args, options, io, isJson } = context
-    const name = parseMarket(args[0])
+    const { options, io, isJson } = context
     const { count: most = Infinity, depth = 10 } = options
     const isDrawn = io.isTty && !isJson
     const conflate = options.conflate ?? (isDrawn ? 50 : undefined)
-    const subscription: MarketSubscription = {
-      ...name,
+    const style: WatchStyle = {
       mode: 'changes',
       number_format: 'string',
       ...(conflate === undefined ? {} : { conflate_ms: conflate }),
     }
-    const state = new WatchState(`${name.venue}:${name.market_id}`)
-    // REST reports a wrong name with a hint, and gives the title before the first row.
-    const { data } = await context.client().market(name).record({}, { signal: context.signal })
-    if (data !== null) state.introduce(data.title, data.status, data.close_time)
-    if (isDrawn) await draw(context, subscription, state, depth, most)
-    else await print(context, subscription, state, most)
+    const watch = await openWatch(context, options.contract, style)
+    if (isDrawn) await draw(context, watch, depth, most)
+    else await print(context, watch, most, conflate)
   },
 })
+
+type WatchStyle = Pick<MarketSubscription, 'mode' | 'number_format' | 'conflate_ms'>
+
+/** What is watched, and its state. */
+type Watch = {
+  readonly subscriptions: readonly LiveSubscription[]
+  readonly state: WatchState | WatchBoard
+}
+
+// REST reports a wrong name with a hint, and gives titles before the first row.
+async function openWatch(
+  context: CliContext,
+  contract: string | undefined,
+  style: WatchStyle,
+): Promise<Watch> {
+  const { args } = context
+  if (contract !== undefined) {
+    if (args.length > 0) {
+      throw new UsageError('--contract and markets are given', 'Name a contract, or markets.')
+    }
+    return openContract(context, contract, style)
+  }
+  const names = [...new Set(args.length === 0 ? [undefined] : args)].map(parseMarket)
+  const subscriptions = names.map((name) => ({ ...name, ...style }))
+  const records: BoardMarket[] = []
+  let alone: WatchState | undefined
+  for (const name of names) {
+    const { data } = await context.client().market(name).record({}, { signal: context.signal })
+    records.push({ ...name, status: data?.status ?? null })
+    if (names.length > 1) continue
+    alone = new WatchState(`${name.venue}:${name.market_id}`)
+    if (data !== null) alone.introduce(data.title, data.status, data.close_time)
+  }
+  return { subscriptions, state: alone ?? new WatchBoard(`${names.length} markets`, records) }
+}
+
+async function openContract(context: CliContext, text: string, style: WatchStyle): Promise<Watch> {
+  const id = await findContractId(context, text, undefined)
+  const { data, notices } = await context.client().contract(id, {}, { signal: context.signal })
+  printNotices(context, notices)
+  const { title, closes, withheld, members } = data
+  const facts = [
+    closes === null ? '' : `closes ${shortTime(closes)} UTC`,
+    withheld.length === 0 ? '' : `not in the plan: ${withheld.join(', ')}`,
+    title === null ? '' : id,
+  ]
+  const state = new WatchBoard(id, members, { title: title ?? id, facts })
+  return { subscriptions: [{ contract_id: id, ...style }], state }
+}
 
 // How long rows may still arrive after the end of their market was announced.
 const LAST_ROWS_MS = 500
 
 async function print(
   context: CliContext,
-  subscription: MarketSubscription,
-  state: WatchState,
+  { subscriptions, state }: Watch,
   most: number,
+  conflateMs = 0,
 ): Promise<void> {
   const { isJson, io, isQuiet } = context
   const over = new AbortController()
   const signal = AbortSignal.any([context.signal, over.signal])
-  const graceMs = LAST_ROWS_MS + (subscription.conflate_ms ?? 0)
+  const graceMs = LAST_ROWS_MS + conflateMs
   let count = 0
   // The end of a market is announced before its last rows, also after a reconnect.
-  let isThere = false
+  let done = 0
   let lastNews = 0
   let ending: NodeJS.Timeout | undefined
   try {
-    for await (const message of context.client().live(subscription, { signal })) {
+    for await (const message of context.client().live(subscriptions, { signal })) {
       // Messages behind this one are kept while it is being written.
       clearTimeout(ending)
       const isRow = state.apply(message, Date.now())
-      if (message.type === 'snapshots_done') isThere = true
-      else if (message.type === 'disconnected') isThere = false
+      if (message.type === 'snapshots_done') done++
+      else if (message.type === 'disconnected') done = 0
       if (isJson) await printJson(context, message)
       else if (isRow && 'key' in message) await printLines(io, [state.line(message.key)])
       else if (!isQuiet) tell(io, message)
       if (isRow && ++count >= most) return
       if (message.type !== 'heartbeat') lastNews = performance.now()
-      if (!isThere || !state.isOver) continue
+      if (done < subscriptions.length || !state.isOver) continue
       ending = setTimeout(() => over.abort(), lastNews + graceMs - performance.now())
     }
   } finally {
@@ -115,8 +178,7 @@ const FRAME_MS = 66
 
 async function draw(
   context: CliContext,
-  subscription: MarketSubscription,
-  state: WatchState,
+  { subscriptions, state }: Watch,
   depth: number,
   most: number,
 ): Promise<void> {
@@ -128,7 +190,7 @@ async function draw(
   try {
     let count = 0
     const both = AbortSignal.any([signal, quit.signal])
-    for await (const message of context.client().live(subscription, { signal: both })) {
+    for await (const message of context.client().live(subscriptions, { signal: both })) {
       if (state.apply(message, Date.now()) && ++count >= most) return
     }
   } finally {
