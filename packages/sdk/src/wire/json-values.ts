@@ -43,6 +43,11 @@ export function cellText(value: unknown): string {
   return quoteCell(JSON.stringify(value))
 }
 
+/** The cell of a column of rows: flags are joined by `|`, as in Arrow and Parquet. */
+export function rowCell(name: string, value: unknown): string {
+  return cellText(name === 'flags' && Array.isArray(value) ? value.join('|') : value)
+}
+
 /** Text as a cell of CSV (RFC 4180): quoted where it needs to be. */
 export function quoteCell(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -14,7 +14,7 @@ import {
   type TypeOf,
 } from './json-schema.ts'
 import { decimalJson, timeJson, type ValueStyle } from './json-values.ts'
-import { SAMPLE_IDENTITY, sampleIdentity, type SampleContext } from './trade-sample.ts'
+import { marketFirst, SAMPLE_IDENTITY, sampleIdentity, type SampleContext } from './trade-sample.ts'
 
 /**
  * The metrics of the price history that venues keep themselves: prices and amounts of candlesticks, and prices
@@ -56,7 +56,7 @@ export const HISTORY_SCHEMA = named(
 export type PriceHistoryJson = TypeOf<typeof HISTORY_SCHEMA>
 
 /** The columns of the price history in CSV, in this order. */
-export const HISTORY_CSV_COLUMNS = membersOf(HISTORY_SCHEMA)
+export const HISTORY_CSV_COLUMNS = marketFirst(membersOf(HISTORY_SCHEMA))
 
 /** Renders one value; `ordinal` is its number within its series. */
 export function toHistoryJson(

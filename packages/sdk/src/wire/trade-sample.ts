@@ -101,8 +101,25 @@ export const TRADE_SCHEMA = named(
 /** One execution print on the wire. */
 export type TradeJson = TypeOf<typeof TRADE_SCHEMA>
 
-/** The columns of a trade in CSV, in this order. */
-export const TRADE_CSV_COLUMNS = membersOf(TRADE_SCHEMA)
+/** The columns of a trade in CSV, in this order: those of Arrow and Parquet. */
+export const TRADE_CSV_COLUMNS: readonly string[] = [
+  ...membersOf(TRADE_SCHEMA).filter((name) => name !== 'native'),
+  'native_taker_side',
+  'native_sid',
+  'native_seq',
+  'native',
+]
+
+/** A trade by the columns of CSV: `native` is the JSON text of what its message said. */
+export function toTradeCells({ native, ...rest }: TradeJson): Readonly<Record<string, unknown>> {
+  return {
+    ...rest,
+    native_taker_side: native.taker_side,
+    native_sid: native.sid,
+    native_seq: native.seq,
+    native: saidOfTrade(native),
+  }
+}
 
 /** Renders one row of trades; `ordinal` is its number within the instrument. */
 export function toTradeJson(
@@ -250,7 +267,15 @@ export type SampleJson = TypeOf<typeof SAMPLE_SCHEMA>
 /** The columns of samples of one metric in CSV, in this order. */
 export function sampleCsvColumns(metric: SampleMetric): readonly (keyof SampleJson)[] {
   const others: readonly string[] = SAMPLE_METRICS.filter((name) => name !== metric)
-  return membersOf(SAMPLE_SCHEMA).filter((name) => !others.includes(name))
+  return marketFirst(membersOf(SAMPLE_SCHEMA)).filter((name) => !others.includes(name))
+}
+
+/** Columns with the market before its event, as rows of all other datasets have them. */
+export function marketFirst<Name extends string>(names: readonly Name[]): readonly Name[] {
+  const moved = names.filter((name) => name === 'market_id')
+  const rest = names.filter((name) => name !== 'market_id')
+  const at = rest.findIndex((name) => name === 'event_id')
+  return [...rest.slice(0, at), ...moved, ...rest.slice(at)]
 }
 
 /** Renders one row of samples; `ordinal` is its number within its series. */

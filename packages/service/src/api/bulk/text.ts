@@ -1,19 +1,21 @@
 import { crc32 } from 'node:zlib'
 import {
   type BookPageOptions,
-  cellText,
   createBookRenderer,
   CSV_COLUMNS,
   HISTORY_CSV_COLUMNS,
   referenceColumns,
+  rowCell,
   sampleCsvColumns,
   toGapJson,
   toHistoryJson,
   toReferenceJson,
   toSampleJson,
+  toTradeCells,
   toTradeJson,
   TRADE_CSV_COLUMNS,
   type SampleMetric,
+  type TradeJson,
 } from '@priorbook/sdk/wire'
 import type { RunPart } from '../../rows/index.ts'
 import type { BulkScope } from './scope.ts'
@@ -94,9 +96,10 @@ export function createCsvWriter(scope: BulkScope): BulkWriter {
         case 'history':
         case 'reference':
           for (const values of rowValues(item, scope)) {
-            const lines = values.map(
-              (value) => `${columns.map((name) => cellText(value[name])).join(',')}\n`,
-            )
+            const lines = values.map((value) => {
+              const cells = item.kind === 'trade' ? toTradeCells(value as TradeJson) : value
+              return `${columns.map((name) => rowCell(name, cells[name])).join(',')}\n`
+            })
             yield Buffer.from(lines.join(''))
           }
           break

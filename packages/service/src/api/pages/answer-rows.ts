@@ -1,5 +1,5 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
-import { cellText, toGapJson, type ReceiptJson, type ValueStyle } from '@priorbook/sdk/wire'
+import { rowCell, toGapJson, type ReceiptJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { GapQueue } from '../../rows/index.ts'
 import type { Answer, Beside, CursorState, Format, Meta, Notice } from '../route.ts'
 import { noticeMeta, RECEIPT_LEFT_OUT } from './notices.ts'
@@ -11,7 +11,9 @@ export type RowAnswer<Row extends object> = {
   readonly type: string
   readonly rows: readonly Row[]
   /** The columns of CSV; values that are lists or objects become JSON text. */
-  readonly columns: readonly (keyof Row & string)[]
+  readonly columns: readonly string[]
+  /** A row by the columns of CSV, where they are not the members of the row. */
+  readonly toCells?: ((row: Row) => Readonly<Record<string, unknown>>) | undefined
   /** All of `meta` but gaps, notices and receipt. */
   readonly meta: Meta
   readonly notices: readonly Notice[]
@@ -43,7 +45,7 @@ export function answerRows<Row extends object>(
   request: { readonly format: Format },
   page: RowAnswer<Row>,
 ): Answer {
-  const { rows, columns, gaps, notices, receipt, nextCursor } = page
+  const { rows, columns, toCells, gaps, notices, receipt, nextCursor } = page
   const beside: Beside = {
     notices,
     receipt,
@@ -56,7 +58,10 @@ export function answerRows<Row extends object>(
       return { kind: 'text', contentType: 'application/x-ndjson', body, beside, nextCursor }
     }
     case 'csv': {
-      const lines = rows.map((row) => columns.map((name) => cellText(row[name])).join(','))
+      const lines = rows.map((row) => {
+        const cells = toCells?.(row) ?? (row as Readonly<Record<string, unknown>>)
+        return columns.map((name) => rowCell(name, cells[name])).join(',')
+      })
       const body = [columns.join(','), ...lines].map((line) => `${line}\n`).join('')
       return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, beside, nextCursor }
     }

@@ -49,7 +49,8 @@ type RowPageRequest = PageRequest & {
 type RowKind<Stream, Columns, Row extends object> = RowSource<Stream, Columns> & {
   readonly type: 'trade' | 'sample' | 'history'
   readonly dataset: Dataset
-  readonly columns: readonly (keyof Row & string)[]
+  readonly columns: readonly string[]
+  readonly toCells?: (row: Row) => Readonly<Record<string, unknown>>
   /** Why the venue has no such rows at all, where it has none. */
   readonly missing: Notice | undefined
   /** Further values that the cursor is bound to. */
@@ -113,6 +114,7 @@ export async function answerRowPage<
     type,
     rows: rows.map((part) => kind.toJson(part, streams[part.lane]!, style)),
     columns,
+    toCells: kind.toCells,
     meta: { range, market: known === undefined ? null : toMarketJson(known, style), ...kind.meta },
     notices: await noticesOf(context, state, page, kind, read),
     receipt: hasMore ? undefined : await receiptOf(context, streams, kind, receipt, knownAt),

@@ -170,7 +170,7 @@ describe('trades', () => {
     ])
     const csv = await call.get(`${B}/trades?format=csv&limit=1`)
     expect(csv.text.split('\n')[1]).toBe(
-      `venueb:${B_MARKET}/trade:1,venueb,${B_MARKET},,KXBTC15M-26AUG051215,KXBTC15M,Yes,,b1,0.45,2.5,buy,2026-08-05T12:00:10.995000Z,2026-08-05T12:00:11.000000Z,1,[],"{""taker_side"":""yes"",""sid"":2,""seq"":7}"`,
+      `venueb:${B_MARKET}/trade:1,venueb,${B_MARKET},,KXBTC15M-26AUG051215,KXBTC15M,Yes,,b1,0.45,2.5,buy,2026-08-05T12:00:10.995000Z,2026-08-05T12:00:11.000000Z,1,,yes,2,7,"{""taker_side"":""yes""}"`,
     )
     expect(csv.answer.kind === 'text' && csv.answer.nextCursor).toBeTruthy()
   })

@@ -1,6 +1,7 @@
 import type { TradeColumns } from '@priorbook/sdk/tape'
 import {
   marketContract,
+  toTradeCells,
   toTradeJson,
   TRADE_CSV_COLUMNS,
   type TradeJson,
@@ -47,6 +48,7 @@ const TRADES = {
   type: 'trade',
   dataset: 'trades',
   columns: TRADE_CSV_COLUMNS,
+  toCells: toTradeCells,
   toJson: (
     { columns, row, ordinal }: RowPart<TradeColumns>,
     stream: MarketInstrument,
