@@ -22,6 +22,7 @@ export const PROBLEMS = {
   request_timeout: { status: 408, title: 'The request took too long to arrive.' },
   body_too_large: { status: 413, title: 'The request has a body; no route takes one.' },
   uri_too_long: { status: 414, title: 'The address is too long.' },
+  range_not_satisfiable: { status: 416, title: 'The file has no byte of the range.' },
   upgrade_required: { status: 426, title: 'The address is that of a WebSocket.' },
   rate_limited: { status: 429, title: 'The rate limit of the key is used up.' },
   headers_too_large: { status: 431, title: 'The header is too large.' },

@@ -224,7 +224,22 @@ export type Answer =
       readonly headers?: Readonly<Record<string, string>>
       /** Pulled as fast as the client reads. */
       readonly body: AsyncIterable<Uint8Array>
+      /** Present for a file that can no longer change: parts of it can be asked for. */
+      readonly finished?: FinishedFile | undefined
     }
+
+/** The length of a file and the SHA-256 of its bytes. */
+export type FileFacts = { readonly bytes: number; readonly sha256: string }
+
+/** A file that can no longer change. */
+export type FinishedFile = {
+  /** Its facts, where it was measured before. */
+  known(): FileFacts | undefined
+  /** Makes the file to measure it, unless its facts are known. */
+  measure(): Promise<FileFacts>
+  /** The bytes [from, to). */
+  part(from: number, to: number): AsyncIterable<Uint8Array>
+}
 
 /** JSON text that is ready: envelopes insert it unchanged, which saves hot routes its rendering. */
 export class JsonText {

@@ -95,7 +95,10 @@ function toOperation(
         headers: headersOf(contract),
         content: contentOf(contract, schemas, example),
       },
-      ...(data === undefined ? {} : { 304: { description: 'Nothing changed.' } }),
+      ...(hasParts(contract) ? { 206: { description: 'A part of a file: `Range`.' } } : {}),
+      ...(data === undefined && !hasParts(contract)
+        ? {}
+        : { 304: { description: 'Nothing changed.' } }),
       ...Object.fromEntries(problems),
     },
   }
@@ -219,11 +222,18 @@ function headersOf({ isKeyless = false, formats = [], deprecated }: RouteContrac
   return { ...Object.fromEntries(shared), ...(deprecated === undefined ? {} : DEPRECATION_HEADERS) }
 }
 
-function statusesOf({ isKeyless = false, path, data, formats = [] }: RouteContract): number[] {
+/** True where parts of finished files can be asked for by `Range`. */
+function hasParts({ query }: RouteContract): boolean {
+  return 'offset' in query
+}
+
+function statusesOf(contract: RouteContract): number[] {
+  const { isKeyless = false, path, data, formats = [] } = contract
   const statuses = [400, 408, 413, 414, 431, 500, 503]
   if (!isKeyless) statuses.push(401, 403, 429)
   if (Object.keys(path).length > 0 || !isKeyless) statuses.push(404)
   if (data !== undefined || formats.length > 0) statuses.push(406)
+  if (hasParts(contract)) statuses.push(416)
   return statuses.sort((a, b) => a - b)
 }
 

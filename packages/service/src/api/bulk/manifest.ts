@@ -7,6 +7,7 @@ import type { ApiContext, Notice } from '../route.ts'
 import { columnsOf, typeName } from './columns.ts'
 import { CONTENT_TYPES, describeScope, fileNameOf, keysOf, type BulkScope } from './scope.ts'
 import { makeFile } from './file.ts'
+import { rememberFacts } from './finished.ts'
 import { headsOf, KINDS, type FileReceipt } from './tally.ts'
 import { csvColumnsOf } from './text.ts'
 import { walk, walkMarkets, type WalkItem } from './bulk-walk.ts'
@@ -50,7 +51,9 @@ export async function describeFiles(
       hash.update(piece)
       bytes += piece.length
     }
-    files.push({ ...fileOf(scope, format), bytes, sha256: hash.digest('hex') })
+    const facts = { bytes, sha256: hash.digest('hex') }
+    if (scope.isFinal) rememberFacts(context, scope, format, facts)
+    files.push({ ...fileOf(scope, format), ...facts })
   }
   if (receipt === undefined) throw new DOMException('the client went away', 'AbortError')
   const { rows, notice: notices = [], ...rest } = receipt

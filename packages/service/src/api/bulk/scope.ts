@@ -2,6 +2,7 @@ import {
   DAY_MICROS,
   REFERENCE_METRIC,
   VENUES,
+  isLastStatus,
   printMicros,
   toMicros,
   type Gap,
@@ -242,9 +243,10 @@ async function resolveRange(
           ...(query.metric === undefined ? {} : { metric: query.metric }),
           ...originMember(originOf(query, query.dataset ?? 'books')),
         })
-  const first = asked.start ?? span?.first ?? now
+  const lasting = asked.end ?? endOf(market, span)
+  const first = asked.start ?? span?.first ?? Math.min(now, lasting ?? now)
   // Without a range the whole market is downloaded, up to its last row.
-  const last = asked.end ?? Math.min(now, span?.last ?? now)
+  const last = lasting ?? Math.min(now, span?.last ?? now)
   const start = Math.max(first, windowStart)
   if (Math.min(last, now) - start > MAX_DAYS * DAY_MICROS)
     grant.requireFeature('bulk_beyond_31_days')
@@ -254,8 +256,23 @@ async function resolveRange(
   if (first >= now && asked.start !== undefined) {
     notices.push({ code: 'future_range', message: 'The range has not begun yet.' })
   }
-  const end = Math.max(start, Math.min(asked.end ?? now, now))
-  return { start, end, windowStart, isFinal: (asked.end ?? now) <= now - SETTLED_MICROS, notices }
+  const end = Math.max(start, Math.min(lasting ?? now, now))
+  return { start, end, windowStart, isFinal: (lasting ?? now) <= now - SETTLED_MICROS, notices }
+}
+
+/**
+ * Where the whole life of a market ends that has its final status: after its last row, and not before its close. The
+ * time of the request is no part of it, so that every download has the same bytes.
+ */
+function endOf(
+  market: MarketState | undefined,
+  span: { readonly last: number } | undefined,
+): number | undefined {
+  if (market === undefined || !isLastStatus(market.record.status ?? '')) return undefined
+  const { record, knownAt } = market
+  const { closeTime = Infinity } = record
+  if (closeTime <= knownAt) return Math.max(span?.last ?? 0, closeTime)
+  return span?.last ?? knownAt
 }
 
 function askedRange(query: ScopeQuery): { start?: Micros; end?: Micros } {

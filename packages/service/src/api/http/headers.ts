@@ -22,7 +22,7 @@ export function commonHeaders(corsOrigin: string | undefined): readonly string[]
     'Access-Control-Allow-Origin',
     corsOrigin,
     'Access-Control-Expose-Headers',
-    'Deprecation, ETag, Link, Priorbook-Gaps, Priorbook-Notice, Priorbook-Receipt, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id',
+    'Accept-Ranges, Content-Range, Deprecation, ETag, Link, Priorbook-Gaps, Priorbook-Notice, Priorbook-Receipt, RateLimit, RateLimit-Policy, Retry-After, Sunset, X-Request-Id',
   ]
 }
 

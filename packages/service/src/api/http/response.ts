@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { PageBuffer, SCHEMA_VERSION } from '@priorbook/sdk/wire'
+import { PageBuffer, Problem, SCHEMA_VERSION } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { JsonText, ROWS_AT, type Answer, type Notice } from '../route.ts'
+import { chooseByteRange, tagOf, type ByteRange } from './byte-range.ts'
 import { besideHeaders, noticeList, withCommon } from './beside.ts'
 import { DATA_POLICY, FOR_EVER, PAGE_POLICY } from './headers.ts'
 import {
@@ -13,6 +14,7 @@ import {
   type Encoding,
 } from './negotiate.ts'
 import type { PendingRequest } from './request.ts'
+import { isKnown } from './response-tag.ts'
 
 /** Sends the answer of a handler; gives a promise only where something must be awaited. */
 export function sendAnswer(
@@ -97,14 +99,21 @@ async function sendCompressed(
 
 async function sendStream(
   pending: PendingRequest,
-  { contentType, headers = {}, body }: Extract<Answer, { kind: 'stream' }>,
+  { contentType, headers = {}, body, finished }: StreamAnswer,
 ): Promise<void> {
-  const { request, response, method } = pending
+  const { request, method } = pending
   const own = Object.entries(headers).flat()
+  const range =
+    finished === undefined
+      ? undefined
+      : await chooseByteRange(finished, method, request.headers).catch((error: unknown) => {
+          discard(body)
+          throw error
+        })
   // A file whose length or encoding is given by the handler is sent as it is.
   const isFixed = Object.keys(headers).some((name) => /^content-(length|encoding)$/i.test(name))
   const encoding =
-    isFixed || isCompressed(contentType)
+    isFixed || isCompressed(contentType) || range?.status === 206
       ? 'identity'
       : chooseEncoding(request.headers['accept-encoding'])
   const all = ['Content-Type', contentType, 'Content-Security-Policy', DATA_POLICY, ...own]
@@ -112,11 +121,63 @@ async function sendStream(
     all.push('Cache-Control', 'no-store')
   }
   if (encoding !== 'identity') all.push('Content-Encoding', encoding)
-  pending.head(200, all)
-  if (method === 'HEAD') {
-    await body[Symbol.asyncIterator]().return?.()
+  if (finished === undefined || range === undefined)
+    return sendBody(pending, 200, all, body, encoding)
+  all.push(...rangeHeaders(range, encoding))
+  if (range.status === 200) {
+    // A body may have changed since it was measured, so that only a head has the length.
+    const isKnownLength = method === 'HEAD' && encoding === 'identity' && range.facts !== undefined
+    if (isKnownLength) all.push('Content-Length', String(range.facts.bytes))
+    return sendBody(pending, 200, all, body, encoding)
+  }
+  discard(body)
+  if (range.status === 206) {
+    return sendBody(pending, 206, all, finished.part(range.from, range.to), encoding)
+  }
+  if (range.status === 304) {
+    pending.send(304, rangeHeaders(range, encoding), undefined, 0)
+    return
+  }
+  const { bytes } = range.facts
+  pending.headers.push('Content-Range', `bytes */${bytes}`)
+  throw new Problem('range_not_satisfiable', `the file has ${bytes} bytes`)
+}
+
+// A body that nobody reads: its work has begun, and must end.
+function discard(body: AsyncIterable<Uint8Array>): void {
+  void body[Symbol.asyncIterator]().return?.()
+}
+
+type StreamAnswer = Extract<Answer, { kind: 'stream' }>
+
+function rangeHeaders(range: ByteRange, encoding: Encoding): readonly string[] {
+  const headers = ['Accept-Ranges', 'bytes']
+  if (range.facts === undefined) return headers
+  const { bytes } = range.facts
+  // Each encoding is a representation with a tag of its own; lengths and parts are those of the file itself.
+  const tag = tagOf(range.facts)
+  headers.push('ETag', encoding === 'identity' ? tag : `${tag.slice(0, -1)}-${encoding}"`)
+  if (range.status === 206) {
+    const { from, to } = range
+    headers.push('Content-Range', `bytes ${from}-${to - 1}/${bytes}`)
+    headers.push('Content-Length', String(to - from))
+  }
+  return headers
+}
+
+async function sendBody(
+  pending: PendingRequest,
+  status: 200 | 206,
+  headers: readonly string[],
+  body: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+): Promise<void> {
+  const { response } = pending
+  pending.head(status, headers)
+  if (pending.method === 'HEAD') {
+    discard(body)
     response.end()
-    pending.finished(200, 0, 0)
+    pending.finished(status, 0, 0)
     return
   }
   // The head is sent before the first piece is made, which may take long.
@@ -126,7 +187,7 @@ async function sendStream(
     sent = await streamBody(response, body, encoding)
   } finally {
     // 499, as other servers log it: the client closed the connection.
-    pending.finished(sent.isWhole ? 200 : 499, sent.bytes, 0)
+    pending.finished(sent.isWhole ? status : 499, sent.bytes, 0)
   }
 }
 
@@ -192,13 +253,6 @@ function hashOf(bytes: Uint8Array): string {
 // Parquet and the tape are compressed inside.
 function isCompressed(contentType: string): boolean {
   return /parquet|tape|zstd|gzip/.test(contentType)
-}
-
-/** True when a client's `If-None-Match` names an entity tag. */
-export function isKnown(header: string | undefined, tag: string): boolean {
-  if (header === undefined) return false
-  if (header.trim() === '*') return true
-  return header.split(',').some((one) => one.trim().replace(/^W\//, '') === tag)
 }
 
 type DataAnswer = Extract<Answer, { kind: 'data' }>

@@ -2,6 +2,7 @@ import { Problem, contractOf, type FileFormat } from '@priorbook/sdk/wire'
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf, resolveScope, type ScopeQuery } from '../bulk/scope.ts'
 import { makeFile } from '../bulk/file.ts'
+import { cutBytes, finishedFile } from '../bulk/finished.ts'
 import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
 import { walk, type WalkItem } from '../bulk/bulk-walk.ts'
 import { noticeMeta } from '../pages/notices.ts'
@@ -11,13 +12,16 @@ const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   refuseUnfit(request.query, format)
   const scope = await resolveScope(request.query, request.grant, context)
   const { signal } = request
+  const { offset = 0 } = request.query
   // The first item is read here, so that an error in it is still answered with a problem document.
   const items = format === 'tape' ? undefined : await begin(walk(context, scope))
   return {
     kind: 'stream',
     contentType: CONTENT_TYPES[format],
     headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
-    body: skipBytes(makeFile(context, scope, format, signal, {}, items), request.query.offset ?? 0),
+    body: cutBytes(makeFile(context, scope, format, signal, {}, items), offset),
+    // An offset is an own way to ask for a part.
+    finished: offset === 0 ? finishedFile(context, scope, format, signal) : undefined,
   }
 })
 
@@ -66,19 +70,6 @@ function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
   const param = unfit.find((name) => query[name] !== undefined)
   if (param === undefined) return
   throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
-}
-
-/** A file from an offset on. The bytes before it are rendered too, but not sent. */
-async function* skipBytes(
-  file: AsyncIterable<Uint8Array>,
-  offset: number,
-): AsyncGenerator<Uint8Array> {
-  let left = offset
-  for await (const piece of file) {
-    const skipped = Math.min(left, piece.length)
-    left -= skipped
-    if (skipped < piece.length) yield skipped === 0 ? piece : piece.subarray(skipped)
-  }
 }
 
 async function begin(items: AsyncGenerator<WalkItem>): Promise<AsyncGenerator<WalkItem>> {

@@ -7,7 +7,7 @@ import { Problem } from '@priorbook/sdk/wire'
 import { ALLOW } from '../http/headers.ts'
 import { createEncodingChooser } from '../http/negotiate.ts'
 import { hasBody, type PendingRequest } from '../http/request.ts'
-import { isKnown } from '../http/response.ts'
+import { isKnown } from '../http/response-tag.ts'
 
 /** One file of the explorer, with its compressed forms. */
 export type WebFile = {
