@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { installPython } from './install-python.ts'
 
 /**
  * Installs the engines of the comparison beside this file unless they are there. They are no
@@ -24,4 +25,7 @@ export function installPeers(): void {
   if (child.status !== 0) throw new Error('npm could not install the peers', { cause: child.error })
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) installPeers()
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  installPeers()
+  installPython()
+}
