@@ -9,9 +9,12 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/journal': ['sdk/domain'],
   // Commands, options, help and progress of every program (Node only).
   'sdk/command-line': ['sdk/domain'],
+  'sdk/parquet': ['sdk/tape'],
   'sdk/wire': ['sdk/tape', 'sdk/domain'],
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
+  // Files of other tools, made of a replay.
+  'sdk/convert': ['sdk/replay', 'sdk/parquet', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   // Tools, resources and prompts for models.
   'sdk/mcp': ['sdk/client', 'sdk/wire', 'sdk/domain'],
@@ -19,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'sdk/command-line',
     'sdk/mcp',
     'sdk/backtest',
+    'sdk/convert',
     'sdk/replay',
     'sdk/client',
     'sdk/wire',
@@ -103,6 +107,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'sdk/client',
     'sdk/mcp',
     'sdk/domain',
+    'sdk/parquet',
     'sdk/tape',
     'sdk/wire',
     'service/lib',

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { join } from 'node:path'
 import { pythonOfPeers } from '../../bench/peers/install-python.ts'
 
 /** The Python with other people's programs; tests that need one are skipped without it. */
@@ -8,8 +9,17 @@ export const PYTHON = pythonOfPeers()
 const MAX_RUN_MS = 240_000
 
 /** Runs a program and returns the JSON value that it prints last. */
-export async function runPython(program: string, args: readonly string[]): Promise<unknown> {
-  const child = spawn(PYTHON!, ['-c', program, ...args], { timeout: MAX_RUN_MS })
+export function runPython(program: string, args: readonly string[]): Promise<unknown> {
+  return run(['-c', program, ...args])
+}
+
+/** Runs a file of this folder and returns the JSON value that it prints last. */
+export function runPythonFile(name: string, args: readonly string[]): Promise<unknown> {
+  return run([join(import.meta.dirname, name), ...args])
+}
+
+async function run(args: readonly string[]): Promise<unknown> {
+  const child = spawn(PYTHON!, args, { timeout: MAX_RUN_MS })
   let out = ''
   let problems = ''
   child.stdout.on('data', (bytes) => (out += String(bytes)))

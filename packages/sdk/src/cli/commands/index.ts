@@ -4,6 +4,7 @@ import { BACKTEST } from './backtest.ts'
 import { BOOK } from './book.ts'
 import { COMPARE } from './compare.ts'
 import { completionCommand } from './completion.ts'
+import { CONVERT } from './convert.ts'
 import { COVERAGE } from './coverage.ts'
 import { DOWNLOAD } from './download.ts'
 import { EVENTS } from './events.ts'
@@ -28,6 +29,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   WATCH,
   DOWNLOAD,
   VERIFY,
+  CONVERT,
   OVERLAP,
   REPLAY,
   BACKTEST,

@@ -23,7 +23,7 @@ import {
   ZSTD_CODEC,
   type EncodingNumber,
   type ThriftStruct,
-} from './parquet-format.ts'
+} from '@priorbook/sdk/parquet'
 
 // Max rows per row group, and max bytes of its compressed pages in memory.
 const GROUP_ROWS = 131_072

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ByteWriter } from '@priorbook/sdk/tape'
+import { ByteWriter } from '../tape/index.ts'
 import { encodeThrift, writeDeltas, writeHybrid } from './parquet-format.ts'
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')

@@ -1,4 +1,4 @@
-import { ByteWriter } from '@priorbook/sdk/tape'
+import { ByteWriter } from '../tape/index.ts'
 
 // The parts of Apache Parquet that our files use: https://parquet.apache.org/docs/file-format/
 
@@ -9,7 +9,7 @@ export const ENCODING = { plain: 0, rle: 3, delta: 5, dictionary: 8 } as const
 export type EncodingNumber = (typeof ENCODING)[keyof typeof ENCODING]
 
 /** Physical types of columns. */
-export const PHYSICAL = { int32: 1, int64: 2, byteArray: 6 } as const
+export const PHYSICAL = { int32: 1, int64: 2, byteArray: 6, fixed: 7 } as const
 
 /** How often a column has a value in a row. */
 export const REPETITION = { required: 0, optional: 1, repeated: 2 } as const

@@ -1,0 +1,2 @@
+/** The parts of Apache Parquet that files of the service and converted files use. */
+export * from './parquet-format.ts'
