@@ -1,0 +1,63 @@
+"""Files of ``/v3/bulk`` on disk."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from priorbook._body import Bar, FileBody
+from priorbook._frames import pin_range
+from priorbook._http import Steps, request_steps
+from priorbook.errors import IncompleteFileError
+from priorbook.models import Manifest
+
+if TYPE_CHECKING:
+    from priorbook._caller import Base
+
+ACCEPT = "application/octet-stream, */*;q=0.5"
+TIMEOUT = 120.0
+
+
+def download_steps(base: Base, to: str | Path, scope: dict[str, Any], *, progress: bool, verify: bool) -> Steps[Path]:
+    """Writes a file beside its place and moves it there when it is whole."""
+    query = {"format": "parquet", **scope}
+    named = {name: value for name, value in query.items() if name != "format"}
+    described = {**named, "formats": [query["format"]], "estimate": not verify}
+    manifest: Manifest = (yield from base.answer_steps(Manifest, "/v3/bulk/manifest", described)).data
+    announced = manifest.files[0]
+    query = pin_range(query, manifest)
+    target = Path(to)
+    if target.is_dir():
+        target = target / re.sub(r"[^\w.=-]+", "_", announced.file_name)
+    part = target.with_name(f"{target.name}.part")
+    bar = Bar(target.name, announced.bytes, progress)
+    try:
+        with part.open("wb") as file:
+            body = FileBody(file, bar)
+            yield from request_steps(
+                base._settings,
+                base.place("/v3/bulk"),
+                query,
+                lambda _: None,
+                accept=ACCEPT,
+                timeout=TIMEOUT,
+                body=body,
+            )
+        if verify and _hash_of(part) != announced.sha256:
+            raise IncompleteFileError(f"{target.name} is not the file that its manifest describes")
+        os.replace(part, target)
+    finally:
+        bar.close()
+        part.unlink(missing_ok=True)
+    return target
+
+
+def _hash_of(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return digest.hexdigest()
