@@ -1,0 +1,55 @@
+"""The examples of the docs, run one by one against a live server, and their list of errors."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from conftest import SERVED
+from priorbook import CLIENT_ERRORS
+
+ROOT = Path(os.environ["PRIORBOOK_ROOT"])
+GUIDE = (ROOT / "docs/guide/python.md").read_text()
+SERVER = SERVED["live"]
+
+
+def blocks(text: str) -> list[str]:
+    """The Python examples of a page."""
+    return re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
+
+
+README = blocks((ROOT / "packages/python/README.md").read_text())
+EXAMPLES = blocks(GUIDE) + [code.replace("http://127.0.0.1:8780", SERVER["url"]) for code in README]
+
+
+@pytest.mark.parametrize("number", range(len(EXAMPLES)))
+def test_examples_run(number: int, tmp_path: Path) -> None:
+    env = {**os.environ, "PRIORBOOK_URL": SERVER["url"], "PRIORBOOK_KEY": SERVER["key"]}
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", "-c", EXAMPLES[number]],
+        capture_output=True,
+        text=True,
+        env=env,
+        cwd=tmp_path,
+        timeout=120,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.strip() != ""
+
+
+def test_there_are_examples_of_every_part() -> None:
+    assert len(EXAMPLES) >= 9
+    titles = re.findall(r"^## (.+)$", GUIDE, re.M)
+    assert {"DataFrames", "Live", "Files and replay", "Errors"} <= set(titles)
+
+
+def test_the_docs_list_every_error() -> None:
+    table = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", GUIDE, re.M))
+    for code, meaning in CLIENT_ERRORS.items():
+        assert table.get(code) == meaning
