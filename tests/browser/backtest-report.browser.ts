@@ -26,7 +26,7 @@ let browser: Browser
 beforeAll(async () => {
   const { report } = await backtest({
     events: randomTape(4, 3000).batches(),
-    strategy: { ...randomStrategy(), name: NAME },
+    strategy: () => ({ ...randomStrategy(), name: NAME }),
   })
   writeFileSync(file, reportHtml(report))
   browser = await chromium.launch({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { recordB, recordC, sec, T0, TestTape } from './tape.testing.ts'
-import { backtest, trainHoldout } from './run.ts'
+import { backtest, sweep, trainHoldout } from './run.ts'
 import type { BookView, Strategy } from './strategy.ts'
 
 function tape(): TestTape {
@@ -15,6 +15,39 @@ function tape(): TestTape {
 
 const run = (strategy: Strategy, events = tape().batches()) =>
   backtest({ events, strategy, queue: 'pessimistic' })
+
+describe('a strategy with a memory', () => {
+  // Buys one contract of the first market that it sees, and never again.
+  const once = (): Strategy => {
+    const seen = new Set<string>()
+    return {
+      onBook({ market }, { buy }) {
+        if (!seen.has(market.id)) buy({ market: market.id, size: 1 })
+        seen.add(market.id)
+      },
+    }
+  }
+
+  it('gives the same result in all queue models, because each has its own', async () => {
+    const { report, reports } = await backtest({ events: tape().batches(), strategy: once })
+    expect(report.bracket).toMatchObject({ is_one_number: true })
+    expect(reports.map(({ fills }) => fills.count)).toStrictEqual([1, 1, 1])
+  })
+
+  it('is run once if it is an object, and the report says so', async () => {
+    const { report, reports } = await backtest({ events: tape().batches(), strategy: once() })
+    expect(reports).toHaveLength(1)
+    expect(report).toMatchObject({ bracket: null, fills: { count: 1 } })
+    expect(report.notices.join()).toContain('only the pessimistic queue model was run')
+  })
+
+  it('is refused if it is an object and several runs are asked for', async () => {
+    const options = { events: tape().batches(), strategy: once() }
+    await expect(backtest({ ...options, queue: 'bracket' })).rejects.toThrow('is an object')
+    const params = [{ a: 1 }, { a: 2 }]
+    await expect(sweep({ ...options, queue: 'optimistic', params })).rejects.toThrow('is an object')
+  })
+})
 
 describe('a strategy that', () => {
   it('throws is stopped there, and the report names the hook', async () => {

@@ -68,7 +68,9 @@ export class Desk {
       this.orders.refuse(next, parsed as Extract<typeof parsed, string>)
     } else {
       const order = this.orders.create(next, parsed)
-      this.queue.add(this.queue.now + this.latency.cancel(), { kind: 'replace', old, order })
+      const keepsSize = change.size === undefined
+      const at = this.queue.now + this.latency.cancel()
+      this.queue.add(at, { kind: 'replace', old, order, keepsSize })
     }
     return next
   }
@@ -82,6 +84,7 @@ export class Desk {
     const wanted = size === undefined ? free : parseUnits(market.state, size)
     if (wanted === undefined || wanted > free) return false
     const merged = position.merge(wanted)
+    market.updateHolding()
     this.ledger.noteCapital(position, this.queue.now)
     return merged > 0
   }
@@ -93,6 +96,7 @@ export class Desk {
     const units = parseUnits(market.state, size)
     if (units === undefined || market.state.refusal(this.queue.now) !== undefined) return false
     const isDone = market.position.split(units)
+    market.updateHolding()
     this.ledger.noteCapital(market.position, this.queue.now)
     return isDone
   }

@@ -9,7 +9,7 @@ const jitter = { kind: 'jitter', base: 1000, spread: 200_000 } as const
 async function hashOf(chunk: number): Promise<string> {
   const { reports } = await backtest({
     events: randomTape(5, 400).batches(chunk),
-    strategy: randomStrategy(),
+    strategy: randomStrategy,
     seed: 11,
     latency: { entry: jitter, cancel: jitter },
   })
@@ -26,7 +26,7 @@ function workerHash(): Promise<string> {
     const delay = ${JSON.stringify(jitter)}
     const { reports } = await backtest({
       events: random.randomTape(5, 400).batches(17),
-      strategy: random.randomStrategy(),
+      strategy: random.randomStrategy,
       seed: 11,
       latency: { entry: delay, cancel: delay },
     })
@@ -54,7 +54,7 @@ describe('the same data, code and seed', () => {
   it('give another report with another seed', async () => {
     const other = await backtest({
       events: randomTape(5, 400).batches(),
-      strategy: randomStrategy(),
+      strategy: randomStrategy,
       seed: 12,
     })
     expect(await hashOf(64)).not.toContain(await hashReport(other.report))

@@ -48,7 +48,10 @@ export class EngineOrder {
   ahead = 0
   enteredAt = 0
   reservedCash = 0
+  /** Units set aside, of `closedOutcome`. */
   reservedUnits = 0
+  /** Why the order ends with the current step; a loop over orders must not remove any. */
+  ending: EndReason | undefined
   readonly fee: FeeAccumulator = { owed: 0 }
   /** Best prices of the outcome when the order was sent, as strategies see them; 0 where a side was empty. */
   sentBid = 0
@@ -80,6 +83,16 @@ export class EngineOrder {
   /** True where the order stays in the book after it has met it. */
   get canRest(): boolean {
     return this.timeInForce === 'GTC' || this.timeInForce === 'GTD'
+  }
+
+  /**
+   * The outcome whose units the order uses up: a sale those it sells, a purchase where outcomes are netted
+   * those of the other outcome. Undefined for other purchases.
+   */
+  get closedOutcome(): 0 | 1 | undefined {
+    const { outcome, side } = this
+    if (side === 'sell') return outcome as 0 | 1
+    return VENUES[this.market.venue].trading.netsOutcomes ? ((1 - outcome) as 0 | 1) : undefined
   }
 
   /** The limit as strategies see it. */

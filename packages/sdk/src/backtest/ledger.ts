@@ -23,6 +23,8 @@ export class Account {
   cash: number
   /** Cash set aside for open orders. */
   reserved = 0
+  /** The cost of all positions. */
+  positionCost = 0
   readonly flows: Flows = {
     bought: 0,
     sold: 0,
@@ -42,6 +44,14 @@ export class Account {
 
   get free(): number {
     return this.cash - this.reserved
+  }
+
+  /**
+   * The money that is tied up: set aside, and paid for positions. Losses already paid count too, because
+   * without that money the account could not have gone on.
+   */
+  get capital(): number {
+    return this.reserved + Math.max(this.positionCost, this.start - this.cash)
   }
 
   /** The cash that start and flows add up to: always equal to `cash`. */
@@ -78,6 +88,8 @@ export class Position {
   readonly reserved: [number, number] = [0, 0]
   /** The part of the cost that the ledger has counted as capital. */
   countedCost = 0
+  /** The value that the ledger has counted as equity. */
+  countedValue = 0
   private readonly netsOutcomes: boolean
 
   constructor(market: PricedMarket, account: Account) {
@@ -109,9 +121,10 @@ export class Position {
 
   /**
    * Books a fill with its fee. A sale of more than is held is a purchase of the other outcome; where
-   * the venue nets outcomes, pairs turn into cash at once.
+   * the venue nets outcomes, pairs turn into cash at once. Returns the fee that was charged.
    */
-  book({ outcome, side, price, size }: BookedFill, fee: FeeCharge): void {
+  book(fill: BookedFill, fee: FeeCharge): FeeCharge {
+    const { outcome, side, price, size } = fill
     const { account, units } = this
     const { flows } = account
     flows.fees += fee.cash
@@ -126,6 +139,7 @@ export class Position {
       if (size > held) this.buy(1 - outcome, priceOne(account.venue) - price, size - held, fee)
     }
     if (this.netsOutcomes) this.merge(Infinity)
+    return account.free < 0 ? this.waive(fee) : fee
   }
 
   /** Turns up to `most` pairs into cash; returns the number of pairs merged. */
@@ -171,6 +185,18 @@ export class Position {
     account.flows.paidOut += paid
     account.flows.fees += fee
     return paid - fee
+  }
+
+  // Fees are rounded up per fill, up to a cent each. Many small fills can cost more than an order has set
+  // aside: the rounding does not take the free cash below zero.
+  private waive(fee: FeeCharge): FeeCharge {
+    const { account, cost } = this
+    const waived = Math.min(fee.cash, -account.free)
+    account.cash += waived
+    account.flows.fees -= waived
+    const dearer = cost[0] >= cost[1] ? 0 : 1
+    cost[dearer] = Math.max(0, cost[dearer] - waived)
+    return { ...fee, cash: fee.cash - waived, value: fee.value - waived }
   }
 
   private buy(outcome: number, price: number, size: number, fee: FeeCharge): void {
@@ -229,9 +255,14 @@ export class EquityCurve {
     this.peak = start
   }
 
-  add(at: number, equity: number, capital: number): void {
+  /** Follows peak and drawdown, which count every change and not only the points of the curve. */
+  follow(equity: number): void {
     if (equity > this.peak) this.peak = equity
-    if (this.peak - equity > this.drawdown) this.drawdown = this.peak - equity
+    else if (this.peak - equity > this.drawdown) this.drawdown = this.peak - equity
+  }
+
+  add(at: number, equity: number, capital: number): void {
+    this.follow(equity)
     const last = this.points.at(-1)
     if (last !== undefined && last.equity === equity && last.capital === capital) {
       this.due = at + this.step
@@ -256,8 +287,10 @@ export class Ledger {
   capital = 0
   capitalPeak = 0
   capitalTime = 0
+  /** Cash and positions at their value, followed from event to event. */
+  equityNow: number
   private readonly positions: Position[] = []
-  private positionCost = 0
+  private positionValue = 0
   private capitalSince = 0
 
   constructor(cash: Readonly<Record<VenueId, number>>) {
@@ -265,6 +298,7 @@ export class Ledger {
     this.accounts = Object.fromEntries(accounts) as Record<VenueId, Account>
     this.start = this.cash()
     this.curve = new EquityCurve(this.start)
+    this.equityNow = this.start
   }
 
   /** Opens an empty position. */
@@ -286,17 +320,33 @@ export class Ledger {
     this.capitalSince = at
   }
 
-  /** Follows the capital after a position or a reservation has changed. */
+  /** Follows capital and equity after cash, a position or a reservation has changed. */
   noteCapital(position: Position, at: number): void {
     const cost = position.cost[0] + position.cost[1]
-    this.positionCost += cost - position.countedCost
+    position.account.positionCost += cost - position.countedCost
     position.countedCost = cost
-    let capital = this.positionCost
-    for (const venue of VENUE_IDS) capital += this.accounts[venue].reserved
+    const value = position.value()
+    this.positionValue += value - position.countedValue
+    position.countedValue = value
+    this.equityNow = this.cash() + this.positionValue
+    this.curve.follow(this.equityNow)
+    let capital = 0
+    for (const venue of VENUE_IDS) capital += this.accounts[venue].capital
     this.capitalTime += this.capital * (at - this.capitalSince)
     this.capitalSince = at
     this.capital = capital
     if (capital > this.capitalPeak) this.capitalPeak = capital
+  }
+
+  /** Follows the equity after the quotes of a position have changed. */
+  noteQuotes(position: Position): void {
+    const value = position.value()
+    const change = value - position.countedValue
+    if (change === 0) return
+    position.countedValue = value
+    this.positionValue += change
+    this.equityNow += change
+    this.curve.follow(this.equityNow)
   }
 
   /** Adds a point to the equity curve. */

@@ -14,9 +14,11 @@ import { Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
 import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
 import type { RejectReason } from './order.ts'
+import { ProvenTicks } from './proven-ticks.ts'
 import type { BookView } from './strategy.ts'
 import {
   assumedRules,
+  provenRules,
   rulesOf,
   scheduleOf,
   type OrderRules,
@@ -163,6 +165,8 @@ export class MarketState {
   readonly books: InstrumentBook[] = []
   /** How many runs have resting orders or consumed levels here. */
   busy = 0
+  /** How many runs hold a position here. */
+  holders = 0
   /** True once an order has met the primary book, which is fixed from then on. */
   isUsed = false
   /** True while rows are whole books between which any number of changes may have happened. */
@@ -185,10 +189,14 @@ export class MarketState {
   private readonly assume: Assumptions
   /** True where the recorder either polls whole books or follows changes, and may switch. */
   private readonly maySwitch: boolean
+  /** Whether changes came since the book restarted, and how many whole books since the last one. */
+  private isStreamed = false
+  private wholeBooks = 0
   private missingSince = 0
   private missingMicros = 0
   private rulesFor: MarketRecord | undefined
   private rulesKept: OrderRules | undefined
+  private provenTicks: ProvenTicks | undefined
   private feesFor: MarketRecord | undefined
   private feesDay = -1
   private feesKept: FeeSchedule | { readonly unknown: string } | undefined
@@ -231,11 +239,20 @@ export class MarketState {
     this.closesAt = stops ? closeTime : Infinity
   }
 
-  /** Follows whether the recorder polls: several whole books in a row mean that it does. */
+  /**
+   * Follows whether the recorder polls: whole books without a change between them mean that it does. One
+   * whole book among changes does not; venues send such a book when a market closes, for example.
+   */
   notePolling(flags: number, restarts: boolean): void {
     if (!this.maySwitch) return
-    if ((flags & FLAGS.full_book) === 0) this.isPolled = false
-    else if (!restarts) this.isPolled = true
+    if ((flags & FLAGS.full_book) === 0) {
+      this.isPolled = false
+      this.isStreamed = true
+      this.wholeBooks = 0
+    } else if (restarts) {
+      this.isStreamed = false
+      this.wholeBooks = 0
+    } else if (++this.wholeBooks > 1 || !this.isStreamed) this.isPolled = true
   }
 
   /** Why the market accepts no order at a time; undefined where it does. */
@@ -275,7 +292,15 @@ export class MarketState {
         (record === undefined ? undefined : rulesOf(record)) ??
         (assumed === undefined ? undefined : assumedRules(this.venue, assumed))
     }
-    return this.rulesKept
+    return this.rulesKept ?? (record === undefined ? undefined : this.provenRules())
+  }
+
+  // Prices displayed after an order arrived prove nothing for it.
+  private provenRules(): OrderRules | undefined {
+    this.provenTicks ??= new ProvenTicks(this.venue)
+    for (const book of this.books) this.provenTicks.note(book)
+    const ranges = this.provenTicks.ranges()
+    return ranges.length === 0 ? undefined : provenRules(this.venue, ranges)
   }
 
   /** The fees as known now; a change of the dated table takes effect at midnight. */

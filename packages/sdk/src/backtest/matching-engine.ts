@@ -105,8 +105,17 @@ export class MatchingEngine {
     if (order.remaining === 0) this.orders.complete(market, order)
     else if (order.canRest) this.rest(market, book, order, formula, rules)
     else this.orders.end(market, order, 'cancelled', stopped ?? 'ioc')
+    if (market.isDirty) this.removeEnded(market)
     market.updateBusy()
     this.ledger.noteCapital(market.position, now)
+  }
+
+  /** Lets resting orders end when the venue stops matching, whether or not a row comes then. */
+  awaitClose(market: RunMarket): void {
+    const { closesAt } = market.state
+    if (closesAt >= market.closeAt) return
+    market.closeAt = closesAt
+    this.queue.add(Math.max(this.queue.now, closesAt), { kind: 'close', market })
   }
 
   /** A row of the primary book is about to be applied: decreases may concern resting orders. */
@@ -258,6 +267,7 @@ export class MatchingEngine {
     }
     level.orders.push(order)
     market.updateBest()
+    this.awaitClose(market)
     if (order.expires !== undefined) {
       this.queue.add(order.expires - rules.gtdEarly, { kind: 'expire', order })
     }
@@ -314,12 +324,13 @@ export class MatchingEngine {
     const price = outcome === book.outcome ? bookPrice : state.one - bookPrice
     const revenue = revenueOf(venue, side, price, size)
     const formula = feesOf(state, this.queue.now)
-    const fee = charge(formula, { venue, liquidity, side, price, size, revenue }, order.fee)
+    const due = charge(formula, { venue, liquidity, side, price, size, revenue }, order.fee)
     this.orders.release(market, order)
-    position.book({ outcome, side, price, size }, fee)
+    const fee = position.book({ outcome, side, price, size }, due)
+    market.updateHolding()
     if (order.money === undefined) order.remaining -= size
     order.filled += size
-    if (liquidity === 'maker' && order.remaining > 0) this.orders.reserve(market, order, formula)
+    this.orders.renew(market)
     this.ledger.noteCapital(position, this.queue.now)
     this.count(market, order, facts, price, revenue, fee)
     this.report(book, order, facts, price, fee)
@@ -403,12 +414,12 @@ export class MatchingEngine {
 
   // Rows come by the million: levels are only walked after a fill.
   private wrapUp(market: RunMarket): void {
-    if (market.isDirty) this.removeFilled(market)
+    if (market.isDirty) this.removeEnded(market)
     if (market.isBusy && market.levels.size === 0 && market.consumed.size === 0) market.updateBusy()
     this.hooks.flush()
   }
 
-  private removeFilled(market: RunMarket): void {
+  private removeEnded(market: RunMarket): void {
     market.isDirty = false
     let isChanged = false
     for (const [key, { orders }] of market.levels) {
@@ -416,7 +427,9 @@ export class MatchingEngine {
         const order = orders[index]!
         if (order.remaining > 0 && order.state === 'resting') continue
         orders.splice(index, 1)
-        if (order.state === 'resting') this.orders.complete(market, order)
+        if (order.state !== 'resting') continue
+        if (order.ending === undefined) this.orders.complete(market, order)
+        else this.orders.end(market, order, 'cancelled', order.ending)
       }
       if (orders.length === 0) {
         market.levels.delete(key)
@@ -430,28 +443,30 @@ export class MatchingEngine {
 
 /** What the venue checks before it looks at the book; a reduce-only order is cut to the position. */
 function checkRules(
-  { position, state }: RunMarket,
+  { position }: RunMarket,
   order: EngineOrder,
   rules: OrderRules,
   now: number,
 ): RejectReason | undefined {
-  const { price, size, side, expires } = order
+  const { price, size, expires } = order
   const isOnTick = ({ from, to, step }: OrderRules['ticks'][number]): boolean =>
     price! >= from && price! <= to && (price! - from) % step === 0
-  if (price !== undefined && !rules.ticks.some(isOnTick)) return 'off_tick'
+  if (price !== undefined && !rules.ticks.some(isOnTick)) {
+    return rules.isPartial === true ? 'rules_unknown' : 'off_tick'
+  }
   if (expires !== undefined && expires - rules.gtdEarly <= now) return 'expired'
   if (order.money !== undefined) {
     return order.money < rules.minimumValue ? 'below_minimum' : undefined
   }
   if (size % rules.sizeStep !== 0) return 'size_step'
   if (order.reduceOnly) {
-    const reduced = side === 'sell' ? order.outcome : 1 - order.outcome
-    const canReduce = side === 'sell' || VENUES[state.venue].trading.netsOutcomes
-    const held = canReduce ? position.free(reduced) : 0
+    const { closedOutcome } = order
+    const held = closedOutcome === undefined ? 0 : position.free(closedOutcome)
     if (held <= 0) return 'reduce_only'
     order.remaining = order.size = Math.min(size, held)
   }
-  return price !== undefined && order.size < rules.minimumSize ? 'below_minimum' : undefined
+  // Orders that cannot rest have a minimum only where they take.
+  return order.canRest && order.size < rules.minimumSize ? 'below_minimum' : undefined
 }
 
 /** Turns an order around where it is for the other outcome than the book. */
@@ -472,12 +487,13 @@ function crossesOwn(market: RunMarket, order: EngineOrder, { fills }: Match): bo
 }
 
 function checkMatch(
-  { position, state }: RunMarket,
+  market: RunMarket,
   order: EngineOrder,
   match: Match,
   rules: OrderRules,
   formula: FeeFormula,
 ): RejectReason | undefined {
+  const { position, state } = market
   if (match.units > 0) {
     if (order.postOnly) return 'would_take'
     // Where orders that take have a minimum value, the minimum size is one of resting orders only.
@@ -490,7 +506,10 @@ function checkMatch(
     if (order.size > position.free(order.outcome)) return 'insufficient_position'
   } else if (order.price === undefined) {
     // A market order stops where the cash ends.
-    if (account.free <= 0) return 'insufficient_cash'
+    const [first] = match.fills
+    if (first !== undefined && mostPayable(market, order, first, formula) <= 0) {
+      return 'insufficient_cash'
+    }
   } else if (cashNeeded(position, order, formula) > account.free) return 'insufficient_cash'
   return order.timeInForce === 'FOK' && !match.isWhole ? 'not_filled_whole' : undefined
 }
@@ -498,14 +517,13 @@ function checkMatch(
 /** The most units of a level that a market order can pay for; closing a position needs no cash. */
 function mostPayable(
   { position, state: { venue } }: RunMarket,
-  { side, outcome }: EngineOrder,
+  { side, closedOutcome }: EngineOrder,
   { price, size }: LevelFill,
   formula: FeeFormula,
 ): number {
   const cost = side === 'buy' ? price : priceOne(venue) - price
-  const closed = side === 'buy' ? 1 - outcome : outcome
-  const closes = side === 'sell' || VENUES[venue].trading.netsOutcomes
-  const held = closes ? Math.min(size, position.units[closed]!) : 0
+  const free = closedOutcome === undefined ? 0 : position.free(closedOutcome)
+  const held = Math.max(0, Math.min(size, free))
   const fee = chargeBound(formula, venue, price, size)
   return held + affordable(venue, cost, Math.max(0, position.account.free - fee))
 }

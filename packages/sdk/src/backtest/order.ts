@@ -42,7 +42,8 @@ export const REJECT_REASONS = {
   unknown_market: 'The market is not part of the run.',
   unknown_outcome: 'The market has no such outcome.',
   unknown_order: 'There is no such order, or it is no longer open.',
-  rules_unknown: 'Tick and minimum size at that time are not known, and none were assumed.',
+  rules_unknown:
+    'Neither the record nor the prices seen by then prove that the market has this tick, and none was assumed.',
   market_not_open: 'The market had not opened.',
   market_paused: 'The market was paused.',
   market_closed: 'The market was closed.',

@@ -319,4 +319,50 @@ describe('a venue rejects', () => {
     expect(fillsOf(assumed)).toHaveLength(1)
     expect(assumed.report.markets[0]).toMatchObject({ tick_source: 'assume.rules' })
   })
+
+  it('orders off the ticks that displayed prices prove, where the record gives none', async () => {
+    const tape = new TestTape()
+    const b = tape.instrument('venueb', 'KX-1-A')
+    tape.market(sec(0), recordB('KX-1-A', { native: {} }))
+    tape.book(sec(1), b, [[4800, c(1)]], [[5000, c(10)]])
+    tape.book(sec(5), b, [[4700, c(1)]], [[5000, c(10)]])
+    tape.book(sec(9), b, [[4700, c(1)]], [[5000, c(10)]])
+    const at = (price: number) => send({ market: M, side: 'buy', price, size: 1 })
+    const { report } = await play(
+      tape,
+      [
+        // 0.48 and 0.50 prove steps of 0.02, 0.47 later steps of 0.01; nothing proves 0.485 or 0.05.
+        [sec(2), at(4900)],
+        [sec(2), at(4600)],
+        [sec(6), at(4900)],
+        [sec(6), at(4850)],
+        [sec(6), at(500)],
+      ],
+      { assume: { fees: { venuebMaker: 'none' } } },
+    )
+    expect(report.orders_kept.map(({ reason }) => reason)).toStrictEqual([
+      'rules_unknown',
+      'run_end',
+      'run_end',
+      'rules_unknown',
+      'rules_unknown',
+    ])
+    expect(report.markets[0]!.tick_source).toBe('prices that its books displayed')
+  })
+
+  it('every order leads the notices with the reasons, and says what to assume', async () => {
+    const tape = new TestTape()
+    const b = tape.instrument('venueb', 'KX-1-A')
+    for (const at of [1, 9]) tape.book(sec(at), b, [[4800, c(1)]], [[5000, c(10)]])
+    const order = send({ market: M, side: 'buy', size: 1 })
+    const { report } = await play(tape, [
+      [sec(2), order],
+      [sec(3), order],
+      [sec(3), send({ market: M, side: 'buy', size: -1 })],
+    ])
+    expect(report.notices[0]).toMatch(
+      /^All 3 orders were refused and nothing was traded\. 2 rules_unknown: .* 1 invalid_size: /,
+    )
+    expect(report.notices[1]).toContain('--assume venueb-tick=0.01.')
+  })
 })

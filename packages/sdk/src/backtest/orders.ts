@@ -15,7 +15,15 @@ import type { BookGlance, WhyStep } from './why.ts'
 export type RunEvent =
   | { readonly kind: 'arrive'; readonly order: EngineOrder }
   | { readonly kind: 'cancel'; readonly order: EngineOrder }
-  | { readonly kind: 'replace'; readonly old: EngineOrder; readonly order: EngineOrder }
+  | {
+      readonly kind: 'replace'
+      readonly old: EngineOrder
+      readonly order: EngineOrder
+      /** True where the new order has the size that remains of the old one. */
+      readonly keepsSize: boolean
+    }
+  /** The venue stops matching by the clock. */
+  | { readonly kind: 'close'; readonly market: RunMarket }
   | { readonly kind: 'expire'; readonly order: EngineOrder }
   | { readonly kind: 'timer'; readonly tag: string }
   /** A request that never became an order is reported to the strategy. */
@@ -80,21 +88,51 @@ export class Orders {
 
   /** Sets cash and units aside for the rest of an order. */
   reserve({ position }: RunMarket, order: EngineOrder, formula: FeeFormula): void {
-    const { account, reserved } = position
     order.reservedCash = cashNeeded(position, order, formula)
-    account.reserved += order.reservedCash
-    if (order.side === 'sell') {
-      const free = position.free(order.outcome)
-      order.reservedUnits = Math.max(0, Math.min(order.remaining, free))
-      reserved[order.outcome]! += order.reservedUnits
-    }
+    position.account.reserved += order.reservedCash
+    const { closedOutcome } = order
+    if (closedOutcome === undefined) return
+    order.reservedUnits = coveredUnits(position, order)
+    position.reserved[closedOutcome] += order.reservedUnits
   }
 
   release({ position }: RunMarket, order: EngineOrder): void {
     position.account.reserved -= order.reservedCash
-    position.reserved[order.outcome]! -= order.reservedUnits
     order.reservedCash = 0
+    const { closedOutcome } = order
+    if (closedOutcome !== undefined) position.reserved[closedOutcome] -= order.reservedUnits
     order.reservedUnits = 0
+  }
+
+  /**
+   * Sets cash and units aside anew for all resting orders of a market whose position has changed, oldest
+   * first, so that no unit covers two of them. A reduce-only order is cut to what it can still reduce. Where
+   * the cash does not cover all of them, the newest end with the current step.
+   */
+  renew(market: RunMarket): void {
+    if (market.levels.size === 0) return
+    const { position, state } = market
+    const formula = feesOf(state, this.queue.now)
+    const orders = market.resting()
+    for (const order of orders) this.release(market, order)
+    for (const order of orders) {
+      if (order.remaining === 0) continue
+      if (order.reduceOnly) {
+        const most = Math.max(0, position.free(order.closedOutcome!))
+        if (most < order.remaining) {
+          order.remaining = most
+          order.size = order.filled + most
+          if (most === 0) endSoon(market, order, 'reduce_only')
+        }
+      }
+      this.reserve(market, order, formula)
+    }
+    while (position.account.free < 0 && orders.length > 0) {
+      const order = orders.pop()!
+      if (order.remaining === 0) continue
+      this.release(market, order)
+      endSoon(market, order, 'insufficient_cash')
+    }
   }
 
   /** Ends an order that is filled completely. */
@@ -113,6 +151,7 @@ export class Orders {
     state: OrderState,
     reason: EndReason | undefined,
   ): void {
+    const hadUnits = order.reservedUnits > 0
     this.release(market, order)
     order.state = state
     order.reason = reason
@@ -120,6 +159,8 @@ export class Orders {
     if (state === 'cancelled') this.tally.cancelled++
     if (state === 'expired') this.tally.expired++
     market.remove(order)
+    // Its units cover the orders behind it.
+    if (hadUnits) this.renew(market)
     this.ledger.noteCapital(market.position, this.queue.now)
     if (order.steps !== undefined) {
       this.step(order, { rule: `${state}${reason === undefined ? '' : `: ${reason}`}` })
@@ -190,27 +231,35 @@ export class Orders {
 }
 
 /** The most cash that the rest of an order can need: at its limit, with the highest fee. */
-export function cashNeeded(
-  { account: { venue }, units }: Position,
-  order: EngineOrder,
-  formula: FeeFormula,
-): number {
-  const { remaining, outcome } = order
-  const { netsOutcomes } = VENUES[venue].trading
+export function cashNeeded(position: Position, order: EngineOrder, formula: FeeFormula): number {
+  const { venue } = position.account
+  const { remaining } = order
   const price = order.price!
+  const covered = coveredUnits(position, order)
   if (order.side === 'buy') {
     const fee = chargeBound(formula, venue, price, remaining)
     const cost = notional(venue, price, remaining, 'up') + fee
     // Where pairs turn into cash at once, they pay for themselves.
-    const pairs = netsOutcomes ? Math.min(remaining, units[1 - outcome]!) : 0
-    return Math.max(0, cost - payoutOf(venue, MONEY_ONE, pairs))
+    return Math.max(0, cost - payoutOf(venue, MONEY_ONE, covered))
   }
-  if (!netsOutcomes) return 0
-  const short = remaining - Math.min(remaining, units[outcome]!)
+  if (!VENUES[venue].trading.netsOutcomes) return 0
+  const short = remaining - covered
   if (short === 0) return 0
   // A sale can fill above its limit: the other outcome is then cheaper, but its fee may be higher.
   const fee = chargeBound(formula, venue, priceOne(venue) / 2, short)
   return notional(venue, priceOne(venue) - price, short, 'up') + fee
+}
+
+// The units of an order that the position covers and no other order has set aside.
+function coveredUnits(position: Position, { closedOutcome, remaining }: EngineOrder): number {
+  if (closedOutcome === undefined) return 0
+  return Math.max(0, Math.min(remaining, position.free(closedOutcome)))
+}
+
+function endSoon(market: RunMarket, order: EngineOrder, reason: EndReason): void {
+  order.remaining = 0
+  order.ending = reason
+  market.isDirty = true
 }
 
 /** The fee formula of a market; throws where it is not known. */

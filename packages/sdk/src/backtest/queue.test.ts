@@ -210,6 +210,26 @@ describe('a venue without trades', () => {
   })
 })
 
+describe('a streamed market of venue B', () => {
+  it('is not taken for a polled one by one whole book among the changes', async () => {
+    const { tape, b } = start(0)
+    tape.change(sec(1.5), b, [['ask', 5000, c(11)]])
+    tape.book(sec(3), b, [], [[5000, c(12)]], FLAGS.full_book)
+    // The print comes before the next change, and so does an order that rests.
+    tape.trade(sec(5), b, 4800, c(4), 'sell')
+    const script: Script = [
+      ...rest,
+      [sec(6), send({ market: M, side: 'buy', price: 4700, size: 1 })],
+    ]
+    tape.change(sec(9), b, [['ask', 5000, c(9)]])
+    tape.book(sec(10), b, [], [], FLAGS.full_book)
+    const result = await play(tape, script)
+    expect(fillsOf(result)).toStrictEqual(['1 buy 0 4800x4 maker print_at_level'])
+    expect(result.report.orders.reasons).toStrictEqual({})
+    expect(result.report.markets[0]!.polled).toBe(false)
+  })
+})
+
 describe('queue models', () => {
   it('never fill more than the next more optimistic one', async () => {
     const rounds = isFullRun ? 2000 : 100

@@ -3,7 +3,7 @@ import { mulDiv } from './money.ts'
 /** How much of the queue ahead of a resting order leaves when a level shrinks without a trade. */
 export const QUEUE_MODELS = ['pessimistic', 'proportional', 'optimistic'] as const
 
-/** One queue model; the truth lies between the first and the last. */
+/** One queue model: a guess about what no venue records. Their results need not be in this order. */
 export type QueueModel = (typeof QUEUE_MODELS)[number]
 
 /** A resting order as the queue sees it; sizes are in units of the venue. */

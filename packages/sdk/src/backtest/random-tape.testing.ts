@@ -1,12 +1,20 @@
 import { createRandom } from './random.ts'
 import type { Strategy } from './strategy.ts'
-import { recordB, recordC, sec, TestTape, unitOf } from './tape.testing.ts'
+import { recordA, recordB, recordC, sec, TestTape, unitOf } from './tape.testing.ts'
 
-/** The markets of a random tape: two of venue B and one of venue C, settled at the end. */
-export const RANDOM_MARKETS = ['venueb:KX-1-A', 'venueb:KX-1-B', 'venuec:0xc'] as const
+/** The venues of a random tape: two markets of the first, one of each other. */
+type RandomVenues = 'two' | 'all'
 
-/** Books around a wandering mid, trades and gaps; the same for the same seed. */
-export function randomTape(seed: number, steps = 200, lastSettles = true): TestTape {
+/**
+ * Books around a wandering mid, trades and gaps of two markets of venue B, one of venue C and, for all
+ * venues, one of venue A, most of them settled at the end; the same for the same seed.
+ */
+export function randomTape(
+  seed: number,
+  steps = 200,
+  lastSettles = true,
+  venues: RandomVenues = 'two',
+): TestTape {
   const random = createRandom(seed, 'tape')
   const tape = new TestTape()
   const instruments = [
@@ -16,10 +24,14 @@ export function randomTape(seed: number, steps = 200, lastSettles = true): TestT
   ]
   tape.market(sec(0), recordB('KX-1-A')).market(sec(0), recordB('KX-1-B'))
   tape.market(sec(0), recordC('0xc'))
-  const mids = [50, 30, 70]
+  if (venues === 'all') {
+    instruments.push(tape.instrument('venuea', '7'))
+    tape.market(sec(0), recordA('7'))
+  }
+  const mids = [50, 30, 70, 20]
   let clock = 1
   for (let step = 0; step < steps; step++) {
-    const which = random.below(3)
+    const which = random.below(instruments.length)
     const own = instruments[which]!
     const unit = unitOf(own.venue)
     clock += random.below(400) / 1000
@@ -31,7 +43,7 @@ export function randomTape(seed: number, steps = 200, lastSettles = true): TestT
       tape.gap(at, sec(clock + 3), own)
       clock += 3
       step--
-    } else if (roll < 0.25) {
+    } else if (roll < 0.25 && own.venue !== 'venuea') {
       const isBuy = random.float() < 0.5
       const price = (isBuy ? mid + 1 : mid - 1) * 100
       tape.trade(at, own, price, (1 + random.below(40)) * unit, isBuy ? 'buy' : 'sell')

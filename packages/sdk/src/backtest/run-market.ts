@@ -22,6 +22,10 @@ export class RunMarket {
   expireAt = Infinity
   /** True while counted in `state.busy`. */
   isBusy = false
+  /** True while counted in `state.holders`. */
+  isHolding = false
+  /** When resting orders end by the clock; Infinity where no event waits for it. */
+  closeAt = Infinity
 
   constructor(state: MarketState, ledger: Ledger) {
     this.state = state
@@ -51,6 +55,14 @@ export class RunMarket {
       this.updateBest()
     }
     this.updateBusy()
+  }
+
+  /** Counts or uncounts this run in `state.holders`. */
+  updateHolding(): void {
+    const isHolding = !this.position.isEmpty
+    if (isHolding === this.isHolding) return
+    this.isHolding = isHolding
+    this.state.holders += isHolding ? 1 : -1
   }
 
   /** Counts or uncounts this run in `state.busy`. */

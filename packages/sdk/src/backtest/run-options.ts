@@ -17,6 +17,8 @@ export type StrategyRunOptions = {
   readonly queue: QueueModel
   /** True where the strategy runs with all queue models, so that resting orders have a bracket. */
   readonly isBracketed: boolean
+  /** True where an object was given without a queue model, so that one model ran instead of three. */
+  readonly isOnlyModel: boolean
   readonly latency: LatencyOptions
   readonly gapPolicy: GapPolicy
   /** Money units by venue. */

@@ -27,7 +27,10 @@ export type EventSource = AsyncIterable<ReplayBatch> | Iterable<ReplayBatch>
 export type RunOptions = {
   readonly events: EventSource
   readonly strategy: Strategy | StrategyFactory
-  /** One model, or `bracket` (default): all three, so that results of resting orders have bounds. */
+  /**
+   * One model, or `bracket`: all three, which needs a function that creates the strategy. Default: `bracket`
+   * for a function, `pessimistic` for an object, whose memory three runs would share.
+   */
   readonly queue?: QueueModel | 'bracket'
   /** Collateral to start with, at every venue or by venue; default: 1,000. */
   readonly cash?: number | string | Readonly<Partial<Record<VenueId, number | string>>>
@@ -170,10 +173,10 @@ export class RunSet {
   private readonly runs: readonly StrategyRun[]
 
   constructor(options: Omit<RunOptions, 'events'>, params: readonly Params[]) {
-    const { queue = 'bracket', revisions, records } = options
+    const { revisions, records } = options
     this.options = options
     this.params = params
-    this.models = queue === 'bracket' ? QUEUE_MODELS : [queue]
+    this.models = modelsOf(options, params.length)
     this.world = new World(options.assume)
     const isBracketed = this.models.length > 1
     this.runs = params.flatMap((each) =>
@@ -219,6 +222,23 @@ export class RunSet {
   }
 }
 
+// Runs that share an object would share its memory, so more than one run needs a function.
+function modelsOf(
+  { strategy, queue }: Omit<RunOptions, 'events'>,
+  sets: number,
+): readonly QueueModel[] {
+  const isFactory = typeof strategy === 'function'
+  const wanted = queue ?? (isFactory ? 'bracket' : 'pessimistic')
+  const models = wanted === 'bracket' ? QUEUE_MODELS : [wanted]
+  if (!isFactory && models.length * sets > 1) {
+    throw new PriorbookError(
+      'invalid_argument',
+      'the strategy is an object, whose memory several runs would share: give a function that creates it, or choose one queue model and one set of parameters',
+    )
+  }
+  return models
+}
+
 function newestOf(events: EventSource): readonly MarketRecord[] {
   return 'markets' in events ? (events.markets as readonly MarketRecord[]) : []
 }
@@ -233,6 +253,7 @@ function strategyOptions(
   const { strategy } = options
   return {
     strategy: typeof strategy === 'function' ? strategy(params) : strategy,
+    isOnlyModel: typeof strategy !== 'function' && options.queue === undefined,
     params,
     seed: options.seed ?? 1,
     queue,

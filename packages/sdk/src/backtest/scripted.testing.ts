@@ -27,7 +27,7 @@ export function play(
 ): Promise<BacktestResult> {
   return backtest({
     events: tape.batches(),
-    strategy: scripted(script),
+    strategy: () => scripted(script),
     queue: 'pessimistic',
     latency: { entry: 0, cancel: 0 },
     ...options,

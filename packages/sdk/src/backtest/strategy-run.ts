@@ -146,6 +146,12 @@ export class StrategyRun {
     this.hooks.flush()
   }
 
+  /** The market's record changed while orders rest: they end at its close time. */
+  closeTimeMoves(market: RunMarket, at: number): void {
+    this.queue.now = at
+    this.engine.awaitClose(market)
+  }
+
   /** The market pays `payouts` money units per share. */
   settle(state: MarketState, payouts: readonly number[], at: number): void {
     this.queue.now = at
@@ -182,9 +188,11 @@ export class StrategyRun {
         }
         return
       case 'replace': {
-        const { old, order } = event
+        const { old, order, keepsSize } = event
         const market = this.marketOf(order.market)
         if (!old.isOpen) return orders.reject(market, order, 'unknown_order')
+        // What was filled on the way is not ordered again.
+        if (keepsSize) order.size = order.remaining = old.remaining
         orders.end(market, old, 'cancelled', 'replaced')
         return this.engine.arrive(market, order)
       }
@@ -192,6 +200,9 @@ export class StrategyRun {
         if (event.order.state === 'resting') {
           orders.end(this.marketOf(event.order.market), event.order, 'expired', undefined)
         }
+        return
+      case 'close':
+        this.close(event.market)
         return
       case 'timer': {
         const timer = Object.freeze({ at: this.queue.now, tag: event.tag })
@@ -218,6 +229,14 @@ export class StrategyRun {
     return market
   }
 
+  // The close time may have moved since.
+  private close(market: RunMarket): void {
+    market.closeAt = Infinity
+    if (market.levels.size === 0) return
+    if (this.queue.now >= market.state.closesAt) this.cancelAll(market, 'closed')
+    else this.engine.awaitClose(market)
+  }
+
   private cancelAll(market: RunMarket, reason: 'closed' | 'gap'): number {
     const orders = market.resting()
     for (const order of orders) this.orders.end(market, order, 'cancelled', reason)
@@ -227,6 +246,7 @@ export class StrategyRun {
   private payOut(market: RunMarket, payouts: readonly number[]): void {
     const { now } = this.queue
     const paid = market.position.payOut(payouts)
+    market.updateHolding()
     this.ledger.noteCapital(market.position, now)
     const view: SettlementView = Object.freeze({
       market: market.state.name,

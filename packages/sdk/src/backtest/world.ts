@@ -168,8 +168,12 @@ export class World implements RunEnvironment {
         if (own !== undefined && own.isBusy) runs[index]!.engine.beforeRow(own, book, event)
       }
     }
+    const { lastBid, lastAsk } = book
     book.apply(event, restarts)
     if (market.firstQuoteAt === 0) this.noteFirstQuote(market, book)
+    if (market.holders > 0 && (book.lastBid !== lastBid || book.lastAsk !== lastAsk)) {
+      this.noteQuotes(market)
+    }
     if (isBusy) {
       for (let index = 0; index < runs.length; index++) {
         const run = runs[index]!
@@ -256,11 +260,11 @@ export class World implements RunEnvironment {
     state.setRecord(record)
     if (isDisputed(record) && !wasDisputed) state.disputes++
     for (const book of state.books) choosePrimary(state, book)
-    if (wasOpen && !isTrading(record)) {
-      for (const run of this.runs) {
-        const own = run.markets[state.index]
-        if (own !== undefined) run.marketCloses(own, at)
-      }
+    for (const run of this.runs) {
+      const own = run.markets[state.index]
+      if (own === undefined) continue
+      if (wasOpen && !isTrading(record)) run.marketCloses(own, at)
+      else if (own.levels.size > 0) run.closeTimeMoves(own, at)
     }
     const view = new FrozenMarket(state)
     for (const run of this.runs) {
@@ -335,6 +339,13 @@ export class World implements RunEnvironment {
     let due = Infinity
     for (const { hooks, queue } of this.runs) if (hooks.isAlive) due = Math.min(due, queue.next)
     this.due = due
+  }
+
+  private noteQuotes(market: MarketState): void {
+    for (const run of this.runs) {
+      const own = run.markets[market.index]
+      if (own !== undefined && own.isHolding) run.ledger.noteQuotes(own.position)
+    }
   }
 
   private sampleEquity(at: number): void {

@@ -33,7 +33,8 @@ export type BacktestJob = {
   readonly to: number | undefined
   readonly split: number | undefined
   readonly params: readonly Params[]
-  readonly queue: QueueModel | 'bracket'
+  /** Absent: all models, or one where the strategy is an object. */
+  readonly queue: QueueModel | 'bracket' | undefined
   readonly cash: string
   readonly seed: number
   readonly latencyMicros: number
@@ -52,7 +53,7 @@ export const RUN_OPTIONS = {
   split: timeOption('Choose the best parameters before this time and show what they do after it.'),
   queue: wordOption(
     ['bracket', ...QUEUE_MODELS],
-    'How resting orders queue; bracket (default) runs all three models.',
+    'How resting orders queue; bracket runs all three models, the default unless the strategy is an object.',
     { value: 'MODEL' },
   ),
   cash: parsedOption('Collateral at each venue; 1000 by default.', { value: 'AMOUNT' }, parseCash),
@@ -148,7 +149,7 @@ export function runOptionsOf(
   BacktestJob,
   'params' | 'queue' | 'cash' | 'seed' | 'latencyMicros' | 'gapPolicy' | 'assume'
 > {
-  const { params = [{}], queue = 'bracket', cash = '1000', seed = 1 } = options
+  const { params = [{}], queue, cash = '1000', seed = 1 } = options
   const { latency: latencyMicros = 50_000, 'gap-policy': gapPolicy = 'cancel' } = options
   const { assume = parseAssume('') } = options
   return { params, queue, cash, seed, latencyMicros, gapPolicy, assume }

@@ -37,17 +37,31 @@ describe('the summary of a backtest', () => {
     const bracket = {
       pessimistic: '-1',
       proportional: '2',
-      optimistic: '5',
+      optimistic: '-3',
+      smallest: '-3',
+      largest: '2',
       maker_fills: [0, 1, 2],
       is_one_number: false,
     }
     const markets = [{ market: 'venueb:A' }, { market: 'venuec:0x1' }]
-    const confidence = { events: 40, low: -0.5, high: 4.5 }
+    const confidence = { events: 40, low: -0.5, high: 4.5, is_small: false }
     const text = summarize({ ...REPORT, bracket, markets, confidence } as unknown as Report, 'abc')
     expect(text).toContain(
-      'result                 -1 (pessimistic) … 2 (proportional) … 5 (optimistic) USD + USDC, by queue model\n',
+      'result                 -3 … 2 USD + USDC, smallest to largest of three queue models\n',
+    )
+    expect(text).toContain(
+      'pessimistic -1, proportional 2, optimistic -3 USD + USDC: guesses about the queue, not bounds\n',
     )
     expect(text).toContain('95 % of 40 events resampled: -0.5 to 4.5 USD + USDC\n')
     expect(text).toContain('queue pessimistic, proportional and optimistic;')
+  })
+
+  it('names the reasons of refused orders, and gives no band of two events', () => {
+    const orders = { sent: 3, rejected: 2, with_fills: 1, reasons: { in_gap: 2 } }
+    const confidence = { events: 2, low: -1, high: 1, is_small: true }
+    const text = summarize({ ...REPORT, orders, confidence } as unknown as Report, 'abc')
+    expect(text).toContain('3 sent, 2 refused (in_gap 2), 1 with fills\n')
+    expect(text).toContain('too few events (2) for a band\n')
+    expect(text).not.toContain('95 %')
   })
 })

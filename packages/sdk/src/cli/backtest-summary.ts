@@ -10,12 +10,16 @@ export function summarize(report: Report, hash: string): string {
   const share = percent(headline.return_on_peak_capital)
   const rows: readonly (readonly [name: string, value: string])[] = [
     ['result', resultOf(report, currency)],
+    ...modelRows(report, currency),
     ['', bandOf(report, currency)],
     ['settled / open', `${headline.pnl_settled} / ${amount(headline.pnl_open)}`],
     ['fees', amount(headline.fees)],
     ['peak capital', `${amount(headline.peak_capital)} (return ${share})`],
     ['largest drawdown', amount(headline.max_drawdown)],
-    ['orders', `${orders.sent} sent, ${orders.rejected} refused, ${orders.with_fills} with fills`],
+    [
+      'orders',
+      `${orders.sent} sent, ${orders.rejected} refused${reasonsOf(report)}, ${orders.with_fills} with fills`,
+    ],
     ['fills', `${fills.count}: ${fills.taker} took, ${fills.maker} rested`],
     ['near gaps', `${gaps.near.fills} fills, ${amount(gaps.near.pnl)}`],
     [
@@ -30,16 +34,30 @@ export function summarize(report: Report, hash: string): string {
   return `${[...notices, ...lines, ...report.disclaimer].join('\n')}\n`
 }
 
-// Where orders that rest may have filled or not, each queue model has a result of its own.
+// Where orders that rest may have filled or not, each queue model has a result of its own. A model that fills
+// more orders need not earn more, so the models are not named as ends of a range.
 function resultOf({ headline, bracket }: Report, currency: string): string {
   if (bracket === null || bracket.is_one_number) return `${headline.pnl} ${currency}`
+  const { smallest, largest } = bracket
+  return `${smallest} … ${largest} ${currency}, smallest to largest of three queue models`
+}
+
+function modelRows({ bracket }: Report, currency: string): [string, string][] {
+  if (bracket === null || bracket.is_one_number) return []
   const { pessimistic, proportional, optimistic } = bracket
-  return `${pessimistic} (pessimistic) … ${proportional} (proportional) … ${optimistic} (optimistic) ${currency}, by queue model`
+  const each = `pessimistic ${pessimistic}, proportional ${proportional}, optimistic ${optimistic}`
+  return [['', `${each} ${currency}: guesses about the queue, not bounds`]]
+}
+
+function reasonsOf({ orders }: Report): string {
+  if (orders.rejected === 0) return ''
+  const reasons = Object.entries(orders.reasons).map(([reason, count]) => `${reason} ${count}`)
+  return ` (${reasons.join(', ')})`
 }
 
 function bandOf({ confidence }: Report, currency: string): string {
-  const { events, low, high } = confidence
-  if (low === null) return `too few events (${events}) for a band`
+  const { events, low, high, is_small: isSmall } = confidence
+  if (low === null || isSmall) return `too few events (${events}) for a band`
   return `95 % of ${events} events resampled: ${low} to ${high} ${currency}`
 }
 

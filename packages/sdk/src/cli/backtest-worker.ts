@@ -86,7 +86,7 @@ async function run(job: BacktestJob): Promise<void> {
   const { from, to, split } = job
   const common: Omit<RunOptions, 'events'> = {
     strategy,
-    queue: job.queue,
+    ...(job.queue === undefined ? {} : { queue: job.queue }),
     cash: job.cash,
     seed: job.seed,
     latency: { entry: job.latencyMicros, cancel: job.latencyMicros },

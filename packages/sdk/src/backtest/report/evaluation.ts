@@ -18,15 +18,20 @@ export type Confidence = {
   readonly high: number | null
   /** The share of the resamples that lost money. */
   readonly loss_share: number | null
+  /** True below ten events: the bounds then show only which of them were drawn. */
+  readonly is_small: boolean
 }
 
 const RESAMPLES = 2000
+// Fewer events than this give no 95 % band: resampling cannot draw an outcome that is not among them.
+const MIN_EVENTS = 10
 
 /** Resamples sums by event: trades of one event depend on each other and are not drawn separately. */
 export function bootstrap(byEvent: readonly number[], seed: number): Confidence {
   const { length } = byEvent
   if (length < 2) {
-    return { events: length, resamples: 0, low: null, high: null, loss_share: null }
+    const none = { low: null, high: null, loss_share: null }
+    return { events: length, resamples: 0, ...none, is_small: true }
   }
   const random = createRandom(seed, 'bootstrap')
   const sums = Array.from({ length: RESAMPLES }, () => {
@@ -40,6 +45,7 @@ export function bootstrap(byEvent: readonly number[], seed: number): Confidence 
     low: rounded(sums[Math.floor(RESAMPLES * 0.025)]!),
     high: rounded(sums[Math.ceil(RESAMPLES * 0.975) - 1]!),
     loss_share: rounded(sums.filter((sum) => sum < 0).length / RESAMPLES),
+    is_small: length < MIN_EVENTS,
   }
 }
 

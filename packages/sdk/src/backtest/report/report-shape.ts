@@ -76,11 +76,14 @@ export type Report = {
     readonly max_drawdown: string
     readonly volume: string
   }
-  /** The PnL by queue model where all three were run; where they differ, the result is a range. */
+  /** The PnL by queue model where all three were run: three guesses about the queue, not bounds. */
   readonly bracket: {
     readonly pessimistic: string
     readonly proportional: string
     readonly optimistic: string
+    /** The least and the largest of the three, in which order the models need not be. */
+    readonly smallest: string
+    readonly largest: string
     readonly maker_fills: readonly number[]
     readonly is_one_number: boolean
   } | null

@@ -1,11 +1,11 @@
 import { floorOf, printMicros, VENUE_IDS, type Micros } from '../../domain/index.ts'
 import { DEFAULT_LATENCY } from '../run-options.ts'
 import { printMoney } from '../money.ts'
-import { EVIDENCE, EVIDENCE_CLASSES } from '../order.ts'
+import { EVIDENCE, EVIDENCE_CLASSES, REJECT_REASONS, type RejectReason } from '../order.ts'
 import { MARKOUTS, type Tally } from '../statistics.ts'
 import type { StrategyRun } from '../strategy-run.ts'
 import type { World } from '../world.ts'
-import { baselinesOf, bootstrap, calibrationOf, rounded } from './evaluation.ts'
+import { baselinesOf, bootstrap, calibrationOf, rounded, type Confidence } from './evaluation.ts'
 import { classResult, classSums, marketResults, type MarketPnl } from './market-results.ts'
 import type { MarketResult, Report } from './report-shape.ts'
 
@@ -37,16 +37,21 @@ export function buildReport(
   const belowFloors = floorNotices(world, options.from)
   const spread = bracketOf(bracket)
   const unpaidVoids = countUnpaidVoids(world, run)
+  const confidence = bootstrap(sumByEvent(traded), run.options.seed)
   return {
     format: 'priorbook-backtest/1',
     status: hooks.isAlive ? 'complete' : 'failed',
     failure: hooks.failure ?? null,
     disclaimer: [DISCLAIMER, QUEUE_DISCLAIMER],
-    notices: [...belowFloors, ...noticesOf(world, run, unpaidVoids, spread)],
+    notices: [
+      ...refusalNotices(run),
+      ...belowFloors,
+      ...noticesOf(world, run, unpaidVoids, spread, confidence),
+    ],
     run: runSection(world, run, options),
     headline: headlineOf(world, run, traded),
     bracket: spread,
-    confidence: bootstrap(sumByEvent(traded), run.options.seed),
+    confidence,
     ...activitySections(run.tally),
     ...evidenceSections(world, run),
     exposure: exposureOf(traded, unpaidVoids),
@@ -238,11 +243,14 @@ function sumByEvent(markets: readonly MarketPnl[]): number[] {
 
 function bracketOf(runs: readonly StrategyRun[]): Report['bracket'] {
   if (runs.length !== 3) return null
-  const pnl = runs.map(({ ledger }) => printMoney(ledger.equity() - ledger.start))
+  const units = runs.map(({ ledger }) => ledger.equity() - ledger.start)
+  const pnl = units.map(printMoney)
   return {
     pessimistic: pnl[0]!,
     proportional: pnl[1]!,
     optimistic: pnl[2]!,
+    smallest: printMoney(Math.min(...units)),
+    largest: printMoney(Math.max(...units)),
     maker_fills: runs.map(({ tally }) => tally.makerFills),
     is_one_number: new Set(pnl).size === 1,
   }
@@ -279,11 +287,33 @@ function floorNotices(world: World, from: number | undefined): string[] {
   return [...new Set(notices)]
 }
 
+// Without fills a result of 0 says nothing, so the reasons come first.
+function refusalNotices({ tally, active }: StrategyRun): string[] {
+  if (tally.sent === 0 || tally.rejected < tally.sent) return []
+  const reasons = Object.entries(tally.reasons)
+    .toSorted(([left, many], [right, few]) => few - many || (left < right ? -1 : 1))
+    .map(([reason, count]) => `${count} ${reason}: ${REJECT_REASONS[reason as RejectReason]}`)
+  const notices = [
+    `All ${tally.sent} orders were refused and nothing was traded. ${reasons.join(' ')}`,
+  ]
+  if (tally.reasons.rules_unknown === undefined) return notices
+  const unknown = active.filter(
+    ({ state }) => state.rules()?.isPartial ?? state.rules() === undefined,
+  )
+  const venues = new Set(unknown.map(({ state }) => state.venue))
+  const ticks = [...venues].map((venue) => `${venue}-tick=0.01`).join(',')
+  notices.push(
+    `Assume a tick that the venue is known to have had: assume.rules, on the command line --assume ${ticks}.`,
+  )
+  return notices
+}
+
 function noticesOf(
   world: World,
   { hooks, tally, options, engine }: StrategyRun,
   unpaidVoids: number,
   bracket: Report['bracket'],
+  confidence: Confidence,
 ): string[] {
   const { failure } = hooks
   const late = sumOf(world.list, ({ lateChanges }) => lateChanges)
@@ -293,12 +323,20 @@ function noticesOf(
       `The strategy failed in ${failure?.hook} and was stopped there: ${failure?.message}`,
     ],
     [
+      options.isOnlyModel,
+      `The strategy is an object, so only the ${options.queue} queue model was run: export a function that creates it to run all three.`,
+    ],
+    [
       bracket !== null && !bracket.is_one_number,
-      'The queue models disagree: the result of resting orders lies between them and is not one number.',
+      'The queue models disagree, so the result of resting orders is not one number. The models are three guesses about the queue: their results are neither ordered nor bounds, and the truth may lie outside them.',
     ],
     [
       bracket === null && tally.makerFills > 0,
       `Resting orders were filled by the ${options.queue} model alone.`,
+    ],
+    [
+      confidence.events > 0 && confidence.is_small,
+      `Only ${confidence.events} independent events have fills: too few for a 95 % band, and a result that one more event can turn around.`,
     ],
     [
       unpaidVoids > 0,

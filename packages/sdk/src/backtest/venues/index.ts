@@ -13,7 +13,13 @@ import {
   type FeeSchedule,
   type FeeTableRow,
 } from '../fees.ts'
-import { evenTicks, type OrderRules, type RuleAssumption, type TradingProfiles } from './profile.ts'
+import {
+  evenTicks,
+  type OrderRules,
+  type RuleAssumption,
+  type TickRange,
+  type TradingProfiles,
+} from './profile.ts'
 import { TRADING_A } from './venuea.ts'
 import { TRADING_B } from './venueb.ts'
 import { TRADING_C } from './venuec.ts'
@@ -75,6 +81,12 @@ export function assumedRules(venue: VenueId, assumption: RuleAssumption): OrderR
     ticks: evenTicks(venue, parseScaled(decimalText(tick), VENUES[venue].priceDecimals)),
     source: 'assume.rules',
   }
+}
+
+/** The order rules of a venue with the ticks that displayed prices prove. */
+export function provenRules(venue: VenueId, ticks: readonly TickRange[]): OrderRules {
+  const source = 'prices that its books displayed'
+  return { ...TRADING[venue].orderRules, ticks, isPartial: true, source }
 }
 
 function tableFees(record: MarketRecord, at: number): FeeSchedule | undefined {

@@ -21,6 +21,8 @@ export type OrderRules = {
   readonly minimumValue: number
   /** How long before its expiry the venue ends a GTD order, in microseconds. */
   readonly gtdEarly: number
+  /** True where other prices may be valid too: the ticks are only those that displayed prices prove. */
+  readonly isPartial?: boolean
   readonly source: string
 }
 
