@@ -1,4 +1,4 @@
-// Runs the three examples over recorded markets of venue B, for the figures of docs/guide/backtest.md:
+// Runs the four examples over recorded markets of venue B, for the figures of docs/guide/backtest.md:
 // PRIORBOOK_RECORDINGS=FOLDER node examples/run-recorded.ts OUTPUT
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +8,7 @@ import { recordedRevisions } from '../bench/lib/recorded-revisions.ts'
 import { replayFiles } from '../packages/sdk/src/replay/replay-node.ts'
 import { strategy as fadeTheJump } from './fade-the-jump.ts'
 import { strategy as lateFavourite } from './late-favourite.ts'
+import { strategy as leanOnImbalance } from './lean-on-imbalance.ts'
 import { strategy as quoteBothSides } from './quote-both-sides.ts'
 
 const recordings = process.env['PRIORBOOK_RECORDINGS'] ?? ''
@@ -36,4 +37,5 @@ async function run(
 
 await run('late-favourite', { strategy: lateFavourite })
 await run('fade-the-jump', { strategy: fadeTheJump })
+await run('lean-on-imbalance', { strategy: leanOnImbalance })
 await run('quote-both-sides', { strategy: quoteBothSides })

@@ -1,15 +1,16 @@
-import { POW10, VENUES, type VenueId } from '../domain/index.ts'
+import type { VenueId } from '../domain/index.ts'
 import type { Desk } from './desk.ts'
-import { outcomeIndex } from './engine-order.ts'
-import type { Ledger } from './ledger.ts'
-import type { MarketState } from './market-state.ts'
-import { MONEY_ONE } from './money.ts'
-import type { Orders } from './orders.ts'
+import { outcomeIndex, parseOrder } from './engine-order.ts'
+import { charge } from './fees.ts'
+import { emptyPosition, type KnownAccount } from './known-account.ts'
+import { revenueOf } from './ledger.ts'
+import type { InstrumentBook, MarketState } from './market-state.ts'
+import { MONEY_ONE, shownPrice } from './money.ts'
+import type { OrderView } from './order.ts'
 import type { Random } from './random.ts'
 import type { References } from './references.ts'
-import type { RunMarket } from './run-market.ts'
 import type { StrategyHooks } from './strategy-hooks.ts'
-import type { BookView, MarketView, Params, PositionView, StrategyContext } from './strategy.ts'
+import type { BookView, MarketView, Params, StrategyContext } from './strategy.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
 
 /** The parts of a run that a strategy's context reads and calls. */
@@ -17,10 +18,8 @@ export type ContextParts = {
   readonly clock: { readonly now: number }
   readonly markets: ReadonlyMap<string, MarketState>
   readonly references: Pick<References, 'find'>
-  readonly own: readonly (RunMarket | undefined)[]
+  readonly account: KnownAccount
   readonly desk: Desk
-  readonly orders: Orders
-  readonly ledger: Ledger
   readonly hooks: StrategyHooks
   readonly random: Random
   readonly params: Params
@@ -28,7 +27,7 @@ export type ContextParts = {
 
 /** Creates the context of a strategy: frozen closures, through which the engine cannot be reached. */
 export function createContext(parts: ContextParts): StrategyContext {
-  const { clock, desk, orders, ledger, hooks, random } = parts
+  const { clock, desk, account, hooks, random } = parts
   return Object.freeze({
     get now() {
       return clock.now
@@ -39,7 +38,7 @@ export function createContext(parts: ContextParts): StrategyContext {
     sell: (request) => desk.send({ ...request, side: 'sell' }),
     cancel: (id) => desk.cancel(id),
     cancelAll(market) {
-      for (const { id } of orders.list(market)) desk.cancel(id)
+      for (const { id } of account.orders(market)) desk.cancel(id)
     },
     replace: (id, change) => desk.replace(id, change),
     merge: (market, size) => desk.merge(market, size),
@@ -48,18 +47,80 @@ export function createContext(parts: ContextParts): StrategyContext {
     timerIn: (micros, tag = '') => desk.timer(clock.now + micros, tag),
     forecast: (market, chance, outcome) => desk.forecast(market, chance, outcome),
     ...createViews(parts),
+    ...createFacts(parts),
     reference: (asset, feed) => parts.references.find(asset, feed),
-    cash: (venue: VenueId) => ledger.accounts[venue].free / MONEY_ONE,
-    orders: (market) => Object.freeze(orders.list(market).map((order) => order.view())),
+    cash: (venue: VenueId) => account.cash(venue),
+    orders: (market) => Object.freeze([...account.orders(market)]),
     random: () => random.float(),
     log: (text) => hooks.log(text),
   } satisfies StrategyContext)
 }
 
+type Facts = Pick<StrategyContext, 'exposure' | 'fee' | 'ticks' | 'secondsToClose'>
+
+// What follows from the account, the records and the books that the strategy knows.
+function createFacts({ clock, markets, account }: ContextParts): Facts {
+  return {
+    exposure(id) {
+      const state = markets.get(id)
+      const { shares } = state === undefined ? emptyPosition(id) : account.position(state)
+      const buying = [0, 0]
+      const selling = [0, 0]
+      for (const order of account.orders(id)) {
+        const own = order.side === 'buy' ? buying : selling
+        own[order.outcome]! += openShares(order, state?.primary)
+      }
+      return Object.freeze({
+        market: id,
+        shares: Object.freeze(shares.map((held, own) => held + buying[own]! - selling[own]!)),
+        buying: Object.freeze(buying),
+        selling: Object.freeze(selling),
+      })
+    },
+    fee({ market, outcome, side, price, size, liquidity = 'taker' }) {
+      const state = markets.get(market)
+      const request = { market, side, price, size, timeInForce: 'GTC' } as const
+      const parsed = parseOrder(outcome === undefined ? request : { ...request, outcome }, markets)
+      if (state === undefined || typeof parsed === 'string') return undefined
+      const schedule = state.fees(clock.now)
+      if ('unknown' in schedule) return undefined
+      const { venue } = state
+      const fill = { venue, liquidity, side, price: parsed.price!, size: parsed.size }
+      const revenue = revenueOf(venue, side, fill.price, fill.size)
+      return charge(schedule.formula, { ...fill, revenue }, { owed: 0 }).value / MONEY_ONE
+    },
+    ticks(id) {
+      const state = markets.get(id)
+      const shown = (ticks: number): number => shownPrice(ticks, state!.one)
+      return Object.freeze(
+        (state?.rules()?.ticks ?? []).map(({ from, to, step }) =>
+          Object.freeze({ from: shown(from), to: shown(to), step: shown(step) }),
+        ),
+      )
+    },
+    secondsToClose(id) {
+      const closeTime = markets.get(id)?.record?.closeTime
+      return closeTime === undefined ? undefined : (closeTime - clock.now) / 1e6
+    },
+  }
+}
+
+// A purchase for an amount is counted at the best price, because its size is not known yet.
+function openShares(
+  { amount, size, filled, outcome }: OrderView,
+  book: InstrumentBook | undefined,
+): number {
+  if (amount === undefined) return Number(size) - Number(filled)
+  if (book === undefined) return Number(amount)
+  const { ladder } = book
+  const ask = outcome === book.outcome ? ladder.bestAsk : ladder.one - ladder.bestBid
+  return (Number(amount) * ladder.one) / ask
+}
+
 // Views of books and markets are created once and always show the present.
 function createViews({
   markets,
-  own,
+  account,
 }: ContextParts): Pick<StrategyContext, 'book' | 'market' | 'markets' | 'position'> {
   const books = new Map<string, BookView>()
   const views = new Map<string, MarketView>()
@@ -90,19 +151,9 @@ function createViews({
     },
     market: marketView,
     markets: () => Object.freeze([...markets.keys()].map((id) => marketView(id)!)),
-    position(id): PositionView {
+    position(id) {
       const state = markets.get(id)
-      const position = state === undefined ? undefined : own[state.index]?.position
-      if (state === undefined || position === undefined) {
-        return Object.freeze({ market: id, shares: Object.freeze([0, 0]), cost: 0 })
-      }
-      const unit = POW10[VENUES[state.venue].sizeDecimals]!
-      const { units, cost } = position
-      return Object.freeze({
-        market: id,
-        shares: Object.freeze(units.map((each) => each / unit)),
-        cost: (cost[0] + cost[1]) / MONEY_ONE,
-      })
+      return state === undefined ? emptyPosition(id) : account.position(state)
     },
   }
 }

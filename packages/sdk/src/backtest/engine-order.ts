@@ -8,7 +8,7 @@ import {
 } from '../domain/index.ts'
 import type { FeeAccumulator } from './fees.ts'
 import type { MarketState } from './market-state.ts'
-import { parseMoney, PRICE_ONE, priceOne, shownPrice } from './money.ts'
+import { parseMoney, PRICE_ONE, priceOne, printMoney, shownPrice } from './money.ts'
 import {
   TIMES_IN_FORCE,
   type EndReason,
@@ -112,6 +112,7 @@ export class EngineOrder {
       price: this.shownPrice,
       size: printScaled(this.size, decimals),
       filled: printScaled(this.filled, decimals),
+      ...(this.money === undefined ? {} : { amount: printMoney(this.money) }),
       state: this.state,
       reason: this.reason,
       timeInForce: this.timeInForce,

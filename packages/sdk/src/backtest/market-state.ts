@@ -51,6 +51,11 @@ export class InstrumentBook {
   /** The last best prices while both sides had some, in ticks of the venue; 0 before. */
   lastBid = 0
   lastAsk = 0
+  /** The best prices and sizes as `quoteMoved` has last seen them. */
+  private quoteBid = -1
+  private quoteAsk = -1
+  private quoteBidSize = 0
+  private quoteAskSize = 0
   /** The view that strategies get. */
   view: BookView | undefined
   firstSequence = 0
@@ -77,6 +82,27 @@ export class InstrumentBook {
     const { factor } = this
     if (price % factor !== 0) return 0
     return this.ladder.sizeAt((price / factor) * 2 + side)
+  }
+
+  /** True where a best price or its size differs from the last call. */
+  quoteMoved(): boolean {
+    const { ladder } = this
+    const { bestBid, bestAsk } = ladder
+    const bidSize = bestBid === 0 ? 0 : ladder.sizeAt(bestBid * 2)
+    const askSize = bestAsk === ladder.one ? 0 : ladder.sizeAt(bestAsk * 2 + 1)
+    if (
+      bestBid === this.quoteBid &&
+      bestAsk === this.quoteAsk &&
+      bidSize === this.quoteBidSize &&
+      askSize === this.quoteAskSize
+    ) {
+      return false
+    }
+    this.quoteBid = bestBid
+    this.quoteAsk = bestAsk
+    this.quoteBidSize = bidSize
+    this.quoteAskSize = askSize
+    return true
   }
 
   /** The id of the last row. */
@@ -157,6 +183,8 @@ export class MarketState {
   readonly venue: VenueId
   readonly marketId: string
   record: MarketRecord | undefined
+  /** The record that the run assumes from its start. */
+  assumed: MarketRecord | undefined
   /**
    * The book that orders meet. All orders of the market wait in one queue, priced in the outcome of
    * this book: an order for the other outcome is turned around.
@@ -186,7 +214,7 @@ export class MarketState {
   firstBid = 0
   firstAsk = 0
   firstQuoteAt = 0
-  private readonly assume: Assumptions
+  readonly assume: Assumptions
   /** True where the recorder either polls whole books or follows changes, and may switch. */
   private readonly maySwitch: boolean
   /** Whether changes came since the book restarted, and how many whole books since the last one. */
@@ -229,6 +257,14 @@ export class MarketState {
 
   get inGap(): boolean {
     return this.openGaps.length > 0
+  }
+
+  /** The book of the first outcome is the primary one, unless orders have met another one before. */
+  choosePrimary(book: InstrumentBook): void {
+    const { primary } = this
+    if (primary === undefined || (!this.isUsed && book.outcome < primary.outcome)) {
+      this.primary = book
+    }
   }
 
   /** Replaces the record. */

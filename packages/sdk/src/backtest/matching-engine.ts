@@ -407,7 +407,11 @@ export class MatchingEngine {
       tag: order.tag,
     })
     if (this.fills.length < this.options.keep) this.fills.push(view)
-    if (this.hooks.strategy.onFill !== undefined) {
+    if (this.hooks.answer !== undefined) {
+      this.hooks.answer(market, order.view(), 'onFill', (strategy, context) =>
+        strategy.onFill?.(view, context),
+      )
+    } else if (this.hooks.strategy.onFill !== undefined) {
       this.hooks.defer('onFill', (strategy, context) => strategy.onFill?.(view, context))
     }
   }

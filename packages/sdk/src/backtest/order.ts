@@ -91,6 +91,8 @@ export type OrderView = {
   /** Contracts or shares as decimal text. */
   readonly size: string
   readonly filled: string
+  /** The money to spend of an order that has an amount instead of a size. */
+  readonly amount?: string
   readonly state: OrderState
   readonly reason: EndReason | undefined
   readonly timeInForce: TimeInForce

@@ -1,18 +1,43 @@
-import { PriorbookError, VENUES, VENUE_IDS } from '../domain/index.ts'
+import { PriorbookError, VENUES, VENUE_IDS, type Gap, type MarketRecord } from '../domain/index.ts'
+import type { ReferenceEvent } from '../replay/index.ts'
 import { EngineOrder, type ParsedOrder } from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
 import { chargeBound, type FeeFormula } from './fees.ts'
 import type { Ledger, Position } from './ledger.ts'
-import type { MarketState } from './market-state.ts'
+import type { AccountSnapshot } from './known-account.ts'
+import type { InstrumentBook, MarketState } from './market-state.ts'
 import { MONEY_ONE, notional, payoutOf, PRICE_ONE, priceOne } from './money.ts'
 import type { EndReason, OrderState, OrderView, RejectReason } from './order.ts'
 import type { RunMarket } from './run-market.ts'
 import { countReject, type PendingMarkout, type Tally } from './statistics.ts'
-import type { StrategyHooks } from './strategy-hooks.ts'
+import type { ReceivedRow } from './received-world.ts'
+import type { HookCall, StrategyHooks } from './strategy-hooks.ts'
+import type { GapView } from './strategy.ts'
 import type { BookGlance, WhyStep } from './why.ts'
+
+/** Something that reaches a strategy later than it happened. */
+export type News =
+  | { readonly kind: 'book'; readonly book: InstrumentBook; readonly row: ReceivedRow }
+  | { readonly kind: 'record'; readonly state: MarketState; readonly record: MarketRecord }
+  | {
+      readonly kind: 'gap'
+      readonly state: MarketState
+      readonly gap: Gap
+      readonly view: GapView
+    }
+  | { readonly kind: 'reference'; readonly event: ReferenceEvent }
+  | { readonly kind: 'call'; readonly hook: string; readonly run: HookCall }
 
 /** An event of a run's future. */
 export type RunEvent =
+  | { readonly kind: 'news'; readonly news: News }
+  /** The venue's answer about the account: an order or a fill, and what the account then held. */
+  | {
+      readonly kind: 'answer'
+      readonly hook: string
+      readonly run: HookCall
+      readonly account: AccountSnapshot
+    }
   | { readonly kind: 'arrive'; readonly order: EngineOrder }
   | { readonly kind: 'cancel'; readonly order: EngineOrder }
   | {
@@ -36,6 +61,8 @@ const MAX_STEPS = 100
 /** The orders of a run: creation, reservations, and how they end. */
 export class Orders {
   readonly open = new Map<number, EngineOrder>()
+  /** Called with every order that is sent, where the strategy must remember it. */
+  onSent: ((order: EngineOrder) => void) | undefined
   /** The first orders of the run, for the report. */
   readonly kept: EngineOrder[] = []
   private readonly queue: EventQueue<RunEvent>
@@ -72,6 +99,7 @@ export class Orders {
     if (id <= this.limits.explain) order.steps = []
     this.open.set(id, order)
     if (this.kept.length < this.limits.keep) this.kept.push(order)
+    this.onSent?.(order)
     return order
   }
 
@@ -213,8 +241,15 @@ export class Orders {
 
   /** Calls `onOrder` once the engine has finished its step. */
   notify(order: EngineOrder): void {
-    if (this.hooks.strategy.onOrder === undefined) return
-    this.hooks.defer('onOrder', (strategy, context) => strategy.onOrder!(order.view(), context))
+    const { hooks } = this
+    if (hooks.answer !== undefined) {
+      const view = order.view()
+      hooks.answer(order.market, view, 'onOrder', (strategy, context) =>
+        strategy.onOrder?.(view, context),
+      )
+    } else if (hooks.strategy.onOrder !== undefined) {
+      hooks.defer('onOrder', (strategy, context) => strategy.onOrder!(order.view(), context))
+    }
   }
 
   /** Adds a step to the explanation of an order. */

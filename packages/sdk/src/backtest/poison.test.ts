@@ -29,6 +29,8 @@ function witness(lines: [at: number, line: string][]): Strategy {
       inner.onBook!(book, { ...context, now, order })
       say(now, context.position(book.market.id), context.cash('venueb'), context.cash('venuec'))
     },
+    onQuote: (book, { now, exposure }) =>
+      say(now, 'quote', book.microprice, exposure(book.market.id)),
     onReference: (price, { now }) => say(now, 'price', price),
     onTrade: (trade, { now }) => say(now, 'trade', trade),
     onGap: (gap, { now }) => say(now, 'gap', gap),
@@ -45,7 +47,10 @@ async function linesOf(
   until: number,
 ): Promise<string> {
   const lines: [number, string][] = []
-  await backtest({ events, strategy: witness(lines), seed, queue: 'proportional' })
+  // Every second run has a feed and answers that travel.
+  const travel = { kind: 'jitter', base: 0, spread: 900_000 } as const
+  const latency = seed % 2 === 0 ? {} : { feed: travel, acknowledge: travel }
+  await backtest({ events, strategy: witness(lines), seed, queue: 'proportional', latency })
   return lines
     .filter(([at]) => at < until)
     .map(([at, line]) => `${at} ${line}`)

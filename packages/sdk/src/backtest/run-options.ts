@@ -1,6 +1,6 @@
 import { PriorbookError, type VenueId } from '../domain/index.ts'
 import type { QueueModel } from './queue.ts'
-import type { Random } from './random.ts'
+import { createRandom, type Random } from './random.ts'
 import type { Params, Strategy } from './strategy.ts'
 
 /** What happens to resting orders when the recording of their market breaks off. */
@@ -41,32 +41,49 @@ export type Delay =
 
 /** The delays of a run. Events already include the recorder's delay, because they come by received time. */
 export type LatencyOptions = {
-  /** How much later than the recorder the strategy receives an event. */
+  /**
+   * How much later than the recorder the strategy receives an event. Until then neither its hooks nor its
+   * timers see it; events keep their order.
+   */
   readonly feed?: Delay
   /** From the decision until the order reaches the book. */
   readonly entry?: Delay
   /** From the decision until a cancel takes effect; until then the order can be filled. */
   readonly cancel?: Delay
+  /**
+   * From a fill, or from another change of an order, until the strategy knows of it. Until then positions,
+   * cash and orders of the context are those from before.
+   */
+  readonly acknowledge?: Delay
 }
 
-/** Draws the delays of one run. */
+/** Draws the delays of one run; feed and acknowledgements are undefined where they take no time. */
 export interface Latency {
+  readonly feed: (() => number) | undefined
+  readonly acknowledge: (() => number) | undefined
   entry(): number
   cancel(): number
 }
 
-/** The default delays: 50 ms for orders and cancels, none for the feed. */
-export const DEFAULT_LATENCY: Required<LatencyOptions> = { feed: 0, entry: 50_000, cancel: 50_000 }
+/** The default delays: 50 ms for orders and cancels, none for the feed and acknowledgements. */
+export const DEFAULT_LATENCY: Required<LatencyOptions> = {
+  feed: 0,
+  entry: 50_000,
+  cancel: 50_000,
+  acknowledge: 0,
+}
 
-/**
- * Creates the delays of a run. The feed's delay is added to the order's, which has the same effect on
- * everything that a strategy can do.
- */
-export function createLatency(options: LatencyOptions, random: Random): Latency {
-  const feed = drawer(options.feed ?? DEFAULT_LATENCY.feed, random, 'feed')
+/** Creates the delays of a run. */
+export function createLatency(options: LatencyOptions, seed: number): Latency {
+  const random = createRandom(seed, 'latency')
   const entry = drawer(options.entry ?? DEFAULT_LATENCY.entry, random, 'entry')
   const cancel = drawer(options.cancel ?? DEFAULT_LATENCY.cancel, random, 'cancel')
-  return { entry: () => feed() + entry(), cancel: () => feed() + cancel() }
+  // Streams of their own: delays of orders stay the same whatever the others are.
+  const travelling = (name: 'feed' | 'acknowledge'): (() => number) | undefined => {
+    const delay = options[name] ?? DEFAULT_LATENCY[name]
+    return delay === 0 ? undefined : drawer(delay, createRandom(seed, name), name)
+  }
+  return { entry, cancel, feed: travelling('feed'), acknowledge: travelling('acknowledge') }
 }
 
 function drawer(delay: Delay, random: Random, name: string): () => number {

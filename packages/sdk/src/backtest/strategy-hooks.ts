@@ -1,4 +1,6 @@
 import { showValue } from '../domain/index.ts'
+import type { MarketState } from './market-state.ts'
+import type { OrderView } from './order.ts'
 import type { BookView, Strategy, StrategyContext } from './strategy.ts'
 
 /** Where a strategy failed. */
@@ -6,6 +8,14 @@ export type Failure = { readonly hook: string; readonly at: number; readonly mes
 
 /** Calls one hook of a strategy. */
 export type HookCall = (strategy: Strategy, context: StrategyContext) => void
+
+/** Tells a strategy later about its account in a market, and about one order of it. */
+export type Answer = (
+  market: MarketState,
+  order: OrderView | undefined,
+  hook: string,
+  run: HookCall,
+) => void
 
 // Max log lines per run, and characters per line.
 const MAX_LOGS = 1000
@@ -16,6 +26,8 @@ export class StrategyHooks {
   readonly strategy: Strategy
   readonly logs: string[] = []
   failure: Failure | undefined
+  /** Set where the venue's answers travel: tells the strategy later, instead of `defer`. */
+  answer: Answer | undefined
   private readonly clock: { readonly now: number }
   private readonly deferred: { readonly hook: string; readonly run: HookCall }[] = []
   private context: StrategyContext | undefined
@@ -51,6 +63,16 @@ export class StrategyHooks {
       this.strategy.onBook!(book, this.context!)
     } catch (error) {
       this.fail('onBook', error)
+    }
+  }
+
+  /** Calls `onQuote`, without a closure too. */
+  quoteSeen(book: BookView): void {
+    if (this.failure !== undefined) return
+    try {
+      this.strategy.onQuote!(book, this.context!)
+    } catch (error) {
+      this.fail('onQuote', error)
     }
   }
 

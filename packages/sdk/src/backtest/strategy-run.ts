@@ -1,12 +1,14 @@
 import { createContext } from './context.ts'
 import { Desk } from './desk.ts'
 import { EventQueue } from './event-queue.ts'
-import { createLatency, type StrategyRunOptions } from './run-options.ts'
+import { AnsweredAccount, PresentAccount } from './known-account.ts'
+import { createLatency, type Latency, type StrategyRunOptions } from './run-options.ts'
 import { Ledger } from './ledger.ts'
 import { isLoss, type InstrumentBook, type MarketState } from './market-state.ts'
 import { MatchingEngine } from './matching-engine.ts'
 import { printMoney, shownPrice } from './money.ts'
-import { Orders, type RunEvent } from './orders.ts'
+import { Orders, type News, type RunEvent } from './orders.ts'
+import { ReceivedWorld } from './received-world.ts'
 import { createRandom } from './random.ts'
 import type { References } from './references.ts'
 import { RunMarket } from './run-market.ts'
@@ -42,6 +44,11 @@ export class StrategyRun {
   /** The markets in which the run has acted, in the order of its first action. */
   readonly active: RunMarket[] = []
   readonly settlements: SettlementView[] = []
+  /** What has reached a strategy whose feed is delayed. */
+  readonly received: ReceivedWorld | undefined
+  private readonly latency: Latency
+  private readonly answered: AnsweredAccount | undefined
+  private receivedAt = 0
   private instant = -1
   private eventsAtInstant = 0
 
@@ -60,24 +67,44 @@ export class StrategyRun {
       const state = markets.get(name)
       return state === undefined ? undefined : this.marketOf(state)
     }
-    const latency = createLatency(options.latency, createRandom(seed, 'latency'))
+    this.latency = createLatency(options.latency, seed)
+    const { latency } = this
+    this.received = latency.feed === undefined ? undefined : new ReceivedWorld()
+    const present = new PresentAccount(this.markets, ledger, orders)
+    this.answered = latency.acknowledge === undefined ? undefined : new AnsweredAccount(present)
+    if (this.answered !== undefined) this.answerLater(this.answered, latency.acknowledge!)
     const desk = new Desk(markets, find, queue, latency, ledger, orders, tally)
     const random = createRandom(seed, 'strategy')
-    const own = this.markets
-    hooks.setContext(
-      createContext({
-        clock: queue,
-        markets,
-        references,
-        own,
-        desk,
-        orders,
-        ledger,
-        hooks,
-        random,
-        params,
-      }),
-    )
+    const account = this.answered ?? present
+    const seen = {
+      markets: this.received?.markets ?? markets,
+      references: this.received?.references ?? references,
+    }
+    hooks.setContext(createContext({ clock: queue, ...seen, account, desk, hooks, random, params }))
+  }
+
+  // Orders that are sent are known at once; what becomes of them, when the answer has arrived.
+  private answerLater(answered: AnsweredAccount, delay: () => number): void {
+    const { hooks, queue, orders } = this
+    orders.onSent = (order) => answered.sent(order.view())
+    let last = 0
+    hooks.answer = (market, order, hook, run) => {
+      const account = answered.snapshot(market, order)
+      last = Math.max(last, queue.now + delay())
+      queue.add(last, { kind: 'answer', hook, run, account })
+    }
+  }
+
+  /** Lets news reach the strategy after the delay of its feed, in the order in which they happened. */
+  deliver(at: number, news: News): void {
+    this.receivedAt = Math.max(this.receivedAt, at + (this.latency.feed?.() ?? 0))
+    this.queue.add(this.receivedAt, { kind: 'news', news })
+  }
+
+  /** Calls a hook about an event: now, or where the feed is delayed, when the event has arrived. */
+  receive(at: number, hook: string, run: HookCall): void {
+    if (this.received === undefined) this.call(at, hook, run)
+    else this.deliver(at, { kind: 'call', hook, run })
   }
 
   /** The first event of the tape is about to be applied. */
@@ -110,6 +137,12 @@ export class StrategyRun {
     this.hooks.bookSeen(book.view!)
   }
 
+  /** Calls `onQuote`, which the strategy must have. */
+  quoteSeen(book: InstrumentBook, at: number): void {
+    this.queue.now = at
+    this.hooks.quoteSeen(book.view!)
+  }
+
   /** Calls a hook at a time. */
   call(at: number, hook: string, run: HookCall): void {
     this.queue.now = at
@@ -127,16 +160,12 @@ export class StrategyRun {
         this.tally.gapCancels += this.cancelAll(market, 'gap')
       }
     }
-    this.hooks.call('onGap', (strategy, context) => strategy.onGap?.(view, context))
-    this.hooks.flush()
   }
 
   gapCloses(state: MarketState, view: GapView, at: number): void {
     this.queue.now = at
     const market = this.markets[state.index]
     if (market !== undefined && isLoss(view.reason)) market.statistics.gapEnd = at
-    this.hooks.call('onGap', (strategy, context) => strategy.onGap?.(view, context))
-    this.hooks.flush()
   }
 
   /** The market stops accepting orders: resting ones end. */
@@ -209,6 +238,13 @@ export class StrategyRun {
         this.hooks.call('onTimer', (strategy, context) => strategy.onTimer?.(timer, context))
         return
       }
+      case 'news':
+        this.hear(event.news)
+        return
+      case 'answer':
+        this.answered!.apply(event.account)
+        this.hooks.call(event.hook, event.run)
+        return
       case 'refused':
         this.hooks.call('onOrder', (strategy, context) => strategy.onOrder?.(event.view, context))
         return
@@ -255,6 +291,39 @@ export class StrategyRun {
       time: now,
     })
     if (this.settlements.length < this.options.keep) this.settlements.push(view)
-    this.hooks.call('onSettle', (strategy, context) => strategy.onSettle?.(view, context))
+    const tell: HookCall = (strategy, context) => strategy.onSettle?.(view, context)
+    if (this.hooks.answer === undefined) this.hooks.call('onSettle', tell)
+    else this.hooks.answer(market.state, undefined, 'onSettle', tell)
+  }
+
+  private hear(news: News): void {
+    const { hooks } = this
+    const received = this.received!
+    switch (news.kind) {
+      case 'book': {
+        const view = received.book(news.book, news.row)
+        if (hooks.strategy.onBook !== undefined) hooks.bookSeen(view)
+        if (hooks.strategy.onQuote !== undefined && received.quoteMoved(news.book)) {
+          hooks.quoteSeen(view)
+        }
+        return
+      }
+      case 'record': {
+        const view = received.record(news.state, news.record)
+        hooks.call('onMarket', (strategy, context) => strategy.onMarket?.(view, context))
+        return
+      }
+      case 'gap':
+        received.gap(news.state, news.gap, news.view.edge, this.queue.now)
+        hooks.call('onGap', (strategy, context) => strategy.onGap?.(news.view, context))
+        return
+      case 'reference': {
+        const view = received.reference(news.event)
+        hooks.call('onReference', (strategy, context) => strategy.onReference?.(view, context))
+        return
+      }
+      case 'call':
+        hooks.call(news.hook, news.run)
+    }
   }
 }

@@ -44,8 +44,14 @@ export interface BookView {
   readonly time: number
   readonly sourceTime: number | undefined
   readonly sequence: number
+  /** Half-way weighted by the sizes of the other side; null without both sides. */
+  readonly microprice: number | null
   bids(depth?: number): readonly LevelView[]
   asks(depth?: number): readonly LevelView[]
+  /** (bids − asks) / (bids + asks) by the sizes of the best levels, one by default; null for an empty book. */
+  imbalance(depth?: number): number | null
+  /** The mean price of buying or selling a size at once; null where the book has less. */
+  vwap(side: 'buy' | 'sell', size: number): number | null
 }
 
 /** An execution print. */
@@ -110,6 +116,26 @@ export type PositionView = {
   readonly cost: number
 }
 
+/** The position in a market with its open orders, those on their way included. */
+export type ExposureView = {
+  readonly market: string
+  /** Shares by outcome: held, and what open orders would buy, less what they would sell. */
+  readonly shares: readonly number[]
+  readonly buying: readonly number[]
+  readonly selling: readonly number[]
+}
+
+/** Prices from `from` up to `to` move in steps, in ten-thousandths. */
+export type TickView = { readonly from: number; readonly to: number; readonly step: number }
+
+/** A fill whose fee is asked for. */
+export type FeeQuestion = Pick<OrderRequest, 'market' | 'outcome' | 'side'> & {
+  readonly price: number | string
+  readonly size: number | string
+  /** Default: taker. */
+  readonly liquidity?: 'taker' | 'maker'
+}
+
 /** The parameters of a run, which a sweep varies. */
 export type Params = Readonly<Record<string, number | string | boolean>>
 
@@ -142,6 +168,17 @@ export interface StrategyContext {
   readonly markets: () => readonly MarketView[]
   readonly position: (market: string) => PositionView
   /**
+   * The position with open orders: what it becomes if all of them are filled. A strategy that acts on
+   * `position` alone orders again while its first order is on the way.
+   */
+  readonly exposure: (market: string) => ExposureView
+  /** The fee of one fill, in the venue's collateral; undefined where it is not known or not valid. */
+  readonly fee: (fill: FeeQuestion) => number | undefined
+  /** The prices that the market accepts, as known now; empty where they are not known. */
+  readonly ticks: (market: string) => readonly TickView[]
+  /** Until the close time as known now; negative after it, undefined where it is not known. */
+  readonly secondsToClose: (market: string) => number | undefined
+  /**
    * The last reference price of an asset that was received by now, of a feed or of the first one that has a
    * price. Undefined before the first one and in a gap of the feed.
    */
@@ -160,6 +197,8 @@ export interface Strategy {
   readonly name?: string
   onStart?(context: StrategyContext): void
   onBook?(book: BookView, context: StrategyContext): void
+  /** Like `onBook`, but only when a best price or its size has changed. */
+  onQuote?(book: BookView, context: StrategyContext): void
   onTrade?(trade: TradeView, context: StrategyContext): void
   onGap?(gap: GapView, context: StrategyContext): void
   onFill?(fill: FillView, context: StrategyContext): void

@@ -130,6 +130,40 @@ export class FrozenBook implements BookView {
   get sequence(): number {
     return this.#book.sequence
   }
+  get microprice(): number | null {
+    const { ladder } = this.#book
+    if (ladder.bestBid === 0 || ladder.bestAsk === ladder.one) return null
+    const bids = bidSize(ladder)
+    const asks = askSize(ladder)
+    const price = (ladder.bestBid * asks + ladder.bestAsk * bids) / (bids + asks)
+    return this.#book.shown(this.#flip ? ladder.one - price : price)
+  }
+  imbalance(depth = 1): number | null {
+    const { ladder } = this.#book
+    const bids = depthOf(ladder, 0, depth)
+    const asks = depthOf(ladder, 1, depth)
+    if (bids + asks === 0) return null
+    const share = (bids - asks) / (bids + asks)
+    return this.#flip ? 0 - share : share
+  }
+  vwap(side: 'buy' | 'sell', size: number): number | null {
+    const { ladder } = this.#book
+    const isAsk = (side === 'buy') !== this.#flip
+    const end = isAsk ? ladder.one : 0
+    let left = size * this.#unit
+    if (!(left > 0)) return null
+    let value = 0
+    for (
+      let tick = isAsk ? ladder.bestAsk : ladder.bestBid;
+      tick !== end && left > 0;
+      tick = isAsk ? ladder.nextAsk(tick) : ladder.nextBid(tick)
+    ) {
+      const taken = Math.min(left, ladder.sizeAt(tick * 2 + (isAsk ? 1 : 0)))
+      value += taken * (this.#flip ? ladder.one - tick : tick)
+      left -= taken
+    }
+    return left > 0 ? null : this.#book.shown(value / (size * this.#unit))
+  }
   bids(depth = Infinity): readonly LevelView[] {
     return this.#levels(this.#flip ? 1 : 0, depth)
   }
@@ -155,6 +189,17 @@ export class FrozenBook implements BookView {
 for (const shared of [FrozenMarket, FrozenBook]) {
   Object.freeze(shared.prototype)
   Object.freeze(shared)
+}
+
+function depthOf(ladder: InstrumentBook['ladder'], side: 0 | 1, depth: number): number {
+  const end = side === 0 ? 0 : ladder.one
+  let tick = side === 0 ? ladder.bestBid : ladder.bestAsk
+  let sum = 0
+  for (let level = 0; tick !== end && level < depth; level++) {
+    sum += ladder.sizeAt(tick * 2 + side)
+    tick = side === 0 ? ladder.nextBid(tick) : ladder.nextAsk(tick)
+  }
+  return sum
 }
 
 function bidSize(ladder: InstrumentBook['ladder']): number {

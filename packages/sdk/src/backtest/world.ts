@@ -28,6 +28,8 @@ import {
   withoutOutcome,
   type Revision,
 } from './records.ts'
+import type { News } from './orders.ts'
+import { copyRow } from './received-world.ts'
 import type { RunEnvironment, StrategyRun } from './strategy-run.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
@@ -65,7 +67,10 @@ export class World implements RunEnvironment {
   private readonly openGaps: Gap[] = []
   private runs: readonly StrategyRun[] = []
   private bookWatchers: readonly StrategyRun[] = []
+  private quoteWatchers: readonly StrategyRun[] = []
   private isStarted = false
+  /** Whether strategies receive events later than they happen. */
+  private isDelayed = false
   /** When the nearest event of any run is due. */
   private due = Infinity
   private sampleDue = -Infinity
@@ -89,13 +94,17 @@ export class World implements RunEnvironment {
   assumeRecords(records: readonly MarketRecord[]): void {
     for (const record of records) {
       const state = this.stateOf(record.venue, record.marketId)
-      if (state.record === undefined) state.setRecord(withoutOutcome(record))
+      if (state.record !== undefined) continue
+      state.assumed = withoutOutcome(record)
+      state.setRecord(state.assumed)
     }
   }
 
   /** Sets the runs that share this world; before the first event. */
   attach(runs: readonly StrategyRun[]): void {
     this.runs = runs
+    this.isDelayed = runs.some(({ received }) => received !== undefined)
+    this.quoteWatchers = runs.filter(({ options }) => options.strategy.onQuote !== undefined)
     this.bookWatchers = runs.filter(({ options }) => options.strategy.onBook !== undefined)
   }
 
@@ -184,9 +193,19 @@ export class World implements RunEnvironment {
         else run.engine.afterRow(own, book, at)
       }
     }
-    for (let index = 0; index < bookWatchers.length; index++) {
-      const run = bookWatchers[index]!
-      if (run.hooks.failure === undefined) run.bookSeen(book, at)
+    if (this.isDelayed) this.deliver(at, { kind: 'book', book, row: copyRow(event, restarts) })
+    else {
+      for (let index = 0; index < bookWatchers.length; index++) {
+        const run = bookWatchers[index]!
+        if (run.hooks.failure === undefined) run.bookSeen(book, at)
+      }
+      const { quoteWatchers } = this
+      if (quoteWatchers.length > 0 && book.quoteMoved()) {
+        for (let index = 0; index < quoteWatchers.length; index++) {
+          const run = quoteWatchers[index]!
+          if (run.hooks.failure === undefined) run.quoteSeen(book, at)
+        }
+      }
     }
     if (at >= this.sampleDue) this.sampleEquity(at)
   }
@@ -224,7 +243,7 @@ export class World implements RunEnvironment {
         time: at,
         id: row,
       })
-      run.call(at, 'onTrade', (strategy, context) => strategy.onTrade!(view!, context))
+      run.receive(at, 'onTrade', (strategy, context) => strategy.onTrade!(view!, context))
     }
   }
 
@@ -240,11 +259,12 @@ export class World implements RunEnvironment {
         value,
         time: at,
       })
-      run.call(at, 'onSample', (strategy, context) => strategy.onSample!(view!, context))
+      run.receive(at, 'onSample', (strategy, context) => strategy.onSample!(view!, context))
     }
   }
 
   private applyReference(event: ReferenceEvent): void {
+    if (this.isDelayed) return this.deliver(event.at, { kind: 'reference', event })
     const view = this.references.apply(event)
     for (const run of this.runs) {
       if (run.options.strategy.onReference === undefined) continue
@@ -259,17 +279,20 @@ export class World implements RunEnvironment {
     const wasDisputed = isDisputed(state.record)
     state.setRecord(record)
     if (isDisputed(record) && !wasDisputed) state.disputes++
-    for (const book of state.books) choosePrimary(state, book)
+    for (const book of state.books) state.choosePrimary(book)
     for (const run of this.runs) {
       const own = run.markets[state.index]
       if (own === undefined) continue
       if (wasOpen && !isTrading(record)) run.marketCloses(own, at)
       else if (own.levels.size > 0) run.closeTimeMoves(own, at)
     }
-    const view = new FrozenMarket(state)
-    for (const run of this.runs) {
-      if (run.options.strategy.onMarket === undefined) continue
-      run.call(at, 'onMarket', (strategy, context) => strategy.onMarket!(view, context))
+    if (this.isDelayed) this.deliver(at, { kind: 'record', state, record })
+    else {
+      const view = new FrozenMarket(state)
+      for (const run of this.runs) {
+        if (run.options.strategy.onMarket === undefined) continue
+        run.call(at, 'onMarket', (strategy, context) => strategy.onMarket!(view, context))
+      }
     }
     const payouts = finalPayouts(record)
     if (payouts === undefined) return
@@ -301,14 +324,28 @@ export class World implements RunEnvironment {
           this.gapSpans.push({ market: state.name, reason, start: at, end: undefined })
         }
         for (const run of this.runs) run.gapOpens(state, view, at)
+        this.tellGap(state, gap, view, at)
       } else if (state.closeGap(gap, at)) {
         const span = this.gapSpans.findLast(
           (each) => each.market === state.name && each.reason === reason && each.end === undefined,
         )
         if (span !== undefined) span.end = at
         for (const run of this.runs) run.gapCloses(state, view, at)
+        this.tellGap(state, gap, view, at)
       }
     }
+  }
+
+  private tellGap(state: MarketState, gap: Gap, view: GapView, at: number): void {
+    if (this.isDelayed) return this.deliver(at, { kind: 'gap', state, gap, view })
+    for (const run of this.runs) {
+      run.call(at, 'onGap', (strategy, context) => strategy.onGap?.(view, context))
+      run.hooks.flush()
+    }
+  }
+
+  private deliver(at: number, news: News): void {
+    for (const run of this.runs) run.deliver(at, news)
   }
 
   private start(at: number): void {
@@ -392,7 +429,7 @@ export class World implements RunEnvironment {
     this.booksByKey.set(`${instrument.venue}:${instrument.key}`, book)
     state.books.push(book)
     book.view = new FrozenBook(book, outcome, new FrozenMarket(state))
-    choosePrimary(state, book)
+    state.choosePrimary(book)
     for (const gap of this.openGaps) {
       if (gap.scope === 'instrument' && gap.venue === state.venue && gap.key === instrument.key) {
         state.openGap(gap, this.now)
@@ -411,13 +448,5 @@ export class World implements RunEnvironment {
       case 'instrument':
         return this.booksByKey.get(`${gap.venue}:${gap.key}`)?.market === state
     }
-  }
-}
-
-// The book of the first outcome is the primary one, unless orders have met another one before.
-function choosePrimary(state: MarketState, book: InstrumentBook): void {
-  const { primary } = state
-  if (primary === undefined || (!state.isUsed && book.outcome < primary.outcome)) {
-    state.primary = book
   }
 }
