@@ -45,8 +45,9 @@ export type RunOptions = {
   /** Market records by the time they became known, where the events do not hold all of them. */
   readonly revisions?: readonly Revision[]
   /**
-   * Records whose names, ticks and fees are assumed for the whole range. `newest` means those that come
-   * with the events: files hold only the newest record of a market.
+   * Records whose names, ticks and fees are assumed for the whole range. `newest` means those of files that
+   * have only the newest record of a market; where files have all of them, each counts from the time at
+   * which it became known.
    */
   readonly records?: readonly MarketRecord[] | 'newest'
   /** Max orders and fills that are kept for the report; all are counted. */
@@ -240,7 +241,7 @@ function modelsOf(
 }
 
 function newestOf(events: EventSource): readonly MarketRecord[] {
-  return 'markets' in events ? (events.markets as readonly MarketRecord[]) : []
+  return 'newestOnly' in events ? (events.newestOnly as readonly MarketRecord[]) : []
 }
 
 function strategyOptions(

@@ -56,12 +56,17 @@ async function run(job: BacktestJob): Promise<void> {
   const strategy = await loadStrategy(job.strategy)
   const { client, files, markets } = job
   const revisions = client === undefined ? undefined : await readRevisions(job)
+  const replays: Replay[] = []
   const open = (from: number | undefined, to: number | undefined): Replay => {
     const range = {
       ...(from === undefined ? {} : { start: from }),
       ...(to === undefined ? {} : { end: to }),
     }
-    if (client === undefined) return replayFiles(files, range)
+    if (client === undefined) {
+      const opened = replayFiles(files, range)
+      replays.push(opened)
+      return opened
+    }
     const caller = createClient(client)
     const times = {
       ...(from === undefined ? {} : { start_time: printMicros(from as Micros) }),
@@ -97,16 +102,11 @@ async function run(job: BacktestJob): Promise<void> {
     ...(to === undefined ? {} : { to }),
     onProgress: (at, observations) => say({ type: 'progress', at, observations }),
   }
-  if (revisions === undefined) {
-    say({
-      type: 'notice',
-      text: 'Files hold the newest record of a market alone: its ticks and fees are taken as true for the whole range.',
-    })
-  }
   if (split !== undefined) {
     const range = { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER }
     const { params } = job
     const { train, holdout } = await trainHoldout({ ...common, ...range, open, split, params })
+    noteRecords(replays)
     return finish(job, [holdout], train)
   }
   const [first = {}] = job.params
@@ -115,7 +115,16 @@ async function run(job: BacktestJob): Promise<void> {
     job.params.length === 1
       ? [await backtest({ ...common, events, params: first })]
       : await sweep({ ...common, events, params: job.params })
+  noteRecords(replays)
   finish(job, results, [])
+}
+
+// Files of older versions.
+function noteRecords(replays: readonly Replay[]): void {
+  if (replays.every(({ newestOnly }) => newestOnly.length === 0)) return
+  const text =
+    'Some files hold only the newest record of a market: its times, ticks and fees are taken as true for the whole range.'
+  say({ type: 'notice', text })
 }
 
 function finish(

@@ -25,9 +25,10 @@ const encoder = new BookEncoder()
 export class ContainerMaker {
   private readonly parts: Uint8Array[] = [Buffer.from([0x50, 0x42, 0x58, 0x31, 1])]
 
-  constructor(start: number, end: number) {
+  /** Without `records` it has only the newest record of a market, as files of older versions. */
+  constructor(start: number, end: number, records?: 'all') {
     const range = { start_time: printTime(start), end_time: printTime(end) }
-    this.frame('H', Buffer.from(JSON.stringify({ range })))
+    this.frame('H', Buffer.from(JSON.stringify({ range, records })))
   }
 
   frame(letter: string, payload: Uint8Array): this {

@@ -52,6 +52,12 @@ export class Contents {
   readonly streams = new Map<string, StreamContents>()
   /** Newest record of each market. */
   readonly markets = new Map<string, KnownMarket>()
+  /** All records of each market, by the time at which they became known. */
+  readonly revisions = new Map<string, Map<number, KnownMarket>>()
+  /** Markets of which a source has every record that was known in its range. */
+  readonly complete = new Set<string>()
+  /** Whether this source has every record; older files have only the newest. */
+  hasAllRecords = false
   readonly gaps = new Map<string, Gap>()
   /** Instruments as their rows describe them, for markets without a record. */
   readonly contexts = new Map<string, BookContext>()
@@ -88,7 +94,10 @@ export class Contents {
       if (known === undefined) this.streams.set(name, stream)
       else for (const piece of stream.pieces) known.pieces.push(piece)
     }
-    for (const market of other.markets.values()) this.addMarket(market)
+    for (const [name, known] of other.revisions) {
+      for (const market of known.values()) this.addMarket(market)
+      if (other.hasAllRecords) this.complete.add(name)
+    }
     for (const gap of other.gaps.values()) this.addGap(gap)
     for (const context of other.contexts.values()) this.addContext(context)
     this.rows += other.rows
@@ -99,6 +108,9 @@ export class Contents {
     const name = `${market.record.venue}:${market.record.marketId}`
     const known = this.markets.get(name)
     if (known === undefined || known.knownAt <= market.knownAt) this.markets.set(name, market)
+    const all = this.revisions.get(name) ?? new Map<number, KnownMarket>()
+    all.set(market.knownAt, market)
+    this.revisions.set(name, all)
   }
 
   /** Adds a gap once, however many files name it; its end replaces an open end. */
@@ -121,13 +133,13 @@ export type Notes = {
 }
 
 /**
- * The events of records and gaps within a span. Records and gaps from before the start are emitted at the
- * start. A gap of zero length opens and closes before the rows of its time. The event that opens a gap
+ * The events of records and gaps within a span. The last record and the gaps from before the start are
+ * emitted at the start. A gap of zero length opens and closes before the rows of its time. The event that opens a gap
  * does not show its end.
  */
 export function notesOf(contents: Contents, { start, end }: Span): Notes {
-  const markets = [...contents.markets.values()]
-    .filter(({ knownAt }) => knownAt < end)
+  const markets = [...contents.revisions.values()]
+    .flatMap((revisions) => knownWithin([...revisions.values()], { start, end }))
     .map(({ record, knownAt }): MarketEvent => ({
       kind: 'market',
       at: Math.max(knownAt, start) as Micros,
@@ -154,6 +166,14 @@ export function notesOf(contents: Contents, { start, end }: Span): Notes {
     }
   }
   return { markets, closes: sorted(closes), opens: sorted(opens) }
+}
+
+function knownWithin(revisions: readonly KnownMarket[], { start, end }: Span): KnownMarket[] {
+  const known = revisions
+    .filter(({ knownAt }) => knownAt < end)
+    .toSorted((left, right) => left.knownAt - right.knownAt)
+  const first = known.findLastIndex(({ knownAt }) => knownAt <= start)
+  return known.slice(Math.max(0, first))
 }
 
 // When a gap opens, its end is not known yet.

@@ -36,6 +36,8 @@ export function replayMessages(messages: AsyncIterable<ReplayMessage>): Replay {
 
 class MessageReplay implements Replay {
   readonly instruments: ReplayInstrument[] = []
+  /** A socket sends every record when it became known. */
+  readonly newestOnly: readonly MarketRecord[] = []
   private readonly books = new Map<string, RunningBook>()
   private readonly records = new Map<string, MarketRecord>()
   private readonly messages: AsyncIterable<ReplayMessage>

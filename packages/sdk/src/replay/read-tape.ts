@@ -33,9 +33,12 @@ export async function readTape(
     for (const frame of frames.feed(block)) {
       try {
         switch (frame.kind) {
-          case 'H':
-            span = spanOf(parse(frame))
+          case 'H': {
+            const header = parse(frame)
+            span = spanOf(header)
+            own.hasAllRecords = header['records'] === 'all'
             break
+          }
           case 'M':
             own.addMarket(fromMarketJson(parse(frame)))
             break

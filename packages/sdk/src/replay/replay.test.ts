@@ -1,6 +1,13 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { PriorbookError, type Gap, type Micros, type VenueId } from '../domain/index.ts'
+import {
+  PriorbookError,
+  VENUES,
+  type Gap,
+  type MarketRecord,
+  type Micros,
+  type VenueId,
+} from '../domain/index.ts'
 import { Ladder } from '../tape/index.ts'
 import {
   applyTestRow,
@@ -459,4 +466,71 @@ test('a stream gives the same events as a file', async () => {
   const spooled = await linesOf(replay({ platform, sources: [source] }))
   expect(spooled).toEqual(await linesOf(replayOf([bytes])))
   expect(spooled.length).toBe(200)
+})
+
+const recordOf = (closeTime: number): MarketRecord => ({
+  venue: 'venueb',
+  marketId: 'KX-1',
+  status: 'open',
+  closeTime: closeTime as Micros,
+  outcomes: [
+    { label: 'Yes', index: 0 },
+    { label: 'No', index: 1 },
+  ],
+  units: VENUES.venueb.units,
+  native: {},
+})
+
+const closeTimes = async (made: Replay): Promise<[at: number, closeTime: number | undefined][]> => {
+  const times: [number, number | undefined][] = []
+  for await (const event of made.events()) {
+    if (event.kind === 'market') times.push([event.at - START, event.record.closeTime])
+  }
+  return times
+}
+
+test('every record of a file comes when it became known, and the last one before the start with it', async () => {
+  const rows = [{ received: START + 100 }, { received: START + 900 }]
+  const file = new ContainerMaker(START, START + 1000, 'all')
+    .market(recordOf(1), START - 50)
+    .market(recordOf(2), START + 300)
+    .market(recordOf(3), START + 600)
+    .frame('C', bookChunk('venueb', 'KX-1', rows))
+    .finish()
+  const made = replayOf([file])
+  expect(await closeTimes(made)).toStrictEqual([
+    [-50, 1],
+    [300, 2],
+    [600, 3],
+  ])
+  expect(made.newestOnly).toStrictEqual([])
+  expect(made.markets.map(({ closeTime }) => closeTime)).toStrictEqual([3])
+  expect(await closeTimes(replayOf([file], { start: START + 400 }))).toStrictEqual([
+    [400, 2],
+    [600, 3],
+  ])
+  expect(await closeTimes(replayOf([file], { end: START + 500 }))).toHaveLength(2)
+})
+
+test('a file of an older version still opens, and says that it has only the newest record', async () => {
+  const rows = [{ received: START + 100 }, { received: START + 900 }]
+  const chunk = bookChunk('venueb', 'KX-1', rows)
+  const old = new ContainerMaker(START, START + 1000)
+    .market(recordOf(3), START + 600)
+    .frame('C', chunk)
+    .finish()
+  const made = replayOf([old])
+  expect(await closeTimes(made)).toStrictEqual([[600, 3]])
+  expect(made.newestOnly.map(({ closeTime }) => closeTime)).toStrictEqual([3])
+  // A file with all records makes up for one without.
+  const whole = new ContainerMaker(START, START + 1000, 'all')
+    .market(recordOf(1), START)
+    .market(recordOf(3), START + 600)
+    .finish()
+  const both = replayOf([old, whole])
+  expect(await closeTimes(both)).toStrictEqual([
+    [0, 1],
+    [600, 3],
+  ])
+  expect(both.newestOnly).toStrictEqual([])
 })

@@ -54,6 +54,8 @@ export interface Replay extends AsyncIterable<ReplayBatch> {
   /** Instruments and newest market records; empty before the first batch. */
   readonly instruments: readonly ReplayInstrument[]
   readonly markets: readonly MarketRecord[]
+  /** Records of markets of which the sources have only the newest one, which older files do. */
+  readonly newestOnly: readonly MarketRecord[]
 }
 
 /** Replays sources in order of received time; `ReplayEvent` defines the order of ties. */
@@ -75,6 +77,7 @@ const EVENTS_PER_YIELD = 1 << 20
 class MergedReplay implements Replay {
   instruments: readonly ReplayInstrument[] = []
   markets: readonly MarketRecord[] = []
+  newestOnly: readonly MarketRecord[] = []
   private readonly options: ReplayOptions
   private readonly span: Span
 
@@ -124,7 +127,11 @@ class MergedReplay implements Replay {
     const streams = all.filter(({ key }) => parseReferenceKey(key) === undefined)
     const instruments = instrumentsOf(streams, contents)
     this.instruments = instruments
-    this.markets = [...contents.markets.values()].map(({ record }) => record)
+    const known = [...contents.markets]
+    this.markets = known.map(([, { record }]) => record)
+    this.newestOnly = known.flatMap(([name, { record }]) =>
+      contents.complete.has(name) ? [] : [record],
+    )
     const places = new Map(instruments.map((one) => [instrumentName(one), one]))
     const share = READ_AHEAD_TOTAL / Math.max(1, all.length)
     const readAhead = Math.max(READ_AHEAD_MIN, Math.min(READ_AHEAD_MAX, share))

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { printMicros, toMicros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { countOf, createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
@@ -288,6 +289,44 @@ describe('damage on disk', () => {
       expect(meta.gaps).toMatchObject([{ reason: 'corrupt' }])
     } finally {
       await damaged.close()
+    }
+  })
+
+  it('has every record of a market in a tape file, from the one known at the start on', async () => {
+    const made = openEmbeddedStore({ file: join(createTempFolder(), 'tape.db') })
+    try {
+      for (const batch of makeMarket(2048)) await made.append(batch)
+      const [state] = await made.revisions('venueb', 'KXMADE-1', { limit: 1 })
+      const { record } = state!
+      for (const [index, hours] of [1, 2, 3].entries()) {
+        const closeTime = toMicros(MADE_START + hours * 3.6e9)
+        const received = toMicros(MADE_START + (index + 1) * 1_000_000)
+        const journal = 1_000_000 + index
+        const maker = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+        const revision = {
+          kind: 'market',
+          received,
+          journal,
+          record: { ...record, closeTime },
+        } as const
+        await made.append({ ...maker, venue: 'venueb', position: journal, revisions: [revision] })
+      }
+      const times = async (query: string): Promise<unknown[]> =>
+        [...readContainer(await createBulkCaller(made).bytes(`${query}&format=tape`))]
+          .filter(({ kind }) => kind === 'market')
+          .map(({ payload }) => JSON.parse(Buffer.from(payload).toString()).close_time as unknown)
+      const hour = (count: number): string => printMicros(toMicros(MADE_START + count * 3.6e9))
+      expect(await times(DAY)).toEqual([null, hour(1), hour(2), hour(3)])
+      const [head] = readContainer(await createBulkCaller(made).bytes(`${DAY}&format=tape`))
+      expect(JSON.parse(Buffer.from(head!.payload).toString())).toMatchObject({ records: 'all' })
+      const from = printMicros(toMicros(MADE_START + 2_500_000))
+      const to = printMicros(toMicros(MADE_START + 60_000_000))
+      const range = `venue=venueb&market_id=KXMADE-1&start_time=${from}&end_time=${to}`
+      expect(await times(range)).toEqual([hour(2), hour(3)])
+      const { data } = await createBulkCaller(made).manifest(`${DAY}&formats=tape`)
+      expect(data).toMatchObject({ rows: 2048 })
+    } finally {
+      await made.close()
     }
   })
 })

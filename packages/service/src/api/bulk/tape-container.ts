@@ -6,7 +6,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 const FRAMES = {
   /** The scope of the download, as JSON; the first frame. */
   header: 'H',
-  /** The newest record of a market, as JSON; its chunks follow. */
+  /** A record of a market, as JSON: those known in the range, oldest first; its chunks follow. */
   market: 'M',
   /** A sealed chunk as it is stored: its hash is in the chain of its stream. */
   chunk: 'C',

@@ -46,11 +46,13 @@ export async function* streamTape(
   const { notice } = context
   const named =
     notice === undefined ? {} : { notice: { code: notice.code, message: notice.message } }
-  yield* send(container.begin({ ...describeScope(scope), ...named }))
+  yield* send(container.begin({ ...describeScope(scope), records: 'all', ...named }))
   for await (const piece of exportAll(context, scope, tally)) {
     if (piece.kind === 'market') {
       tally.add(piece)
-      yield* send(container.json('market', toMarketJson(piece.market)))
+      for (const known of await recordsOf(context, scope, piece.market)) {
+        yield* send(container.json('market', toMarketJson(known)))
+      }
     } else if (piece.kind === 'gap') {
       tally.add(piece)
       observer.onGap?.(piece.gap)
@@ -63,6 +65,33 @@ export async function* streamTape(
   yield* send(container.end(receipt))
   yield* pieces.rest()
   observer.onReceipt?.(receipt)
+}
+
+// Max revisions per read of the store.
+const REVISIONS = 200
+
+/**
+ * The record of a market that was known at the start of the range, and every one since, oldest first. A
+ * reader that knew only the newest would know of a moved close time from the first row on.
+ */
+async function recordsOf(
+  { store }: ApiContext,
+  { start, knownAt = Infinity }: BulkScope,
+  market: MarketState,
+): Promise<readonly MarketState[]> {
+  const { venue, marketId } = market.record
+  let records: MarketState[] = []
+  for (let after = 0; ;) {
+    const slice = await store.revisions(venue, marketId, { after, limit: REVISIONS })
+    for (const state of slice) {
+      if (state.knownAt > knownAt) continue
+      if (state.knownAt <= start) records = []
+      records.push(state)
+    }
+    if (slice.length < REVISIONS) break
+    after = slice.at(-1)!.revision
+  }
+  return records.length === 0 ? [market] : records
 }
 
 // A market is named before its first piece, and only where it has one.
