@@ -364,10 +364,9 @@ export class MatchingEngine {
     const evidence = EVIDENCE_CLASSES.indexOf(facts.evidence)
     const units = side === 'buy' ? size - fee.shares : -size
     const cash = revenue - fee.cash
-    statistics.add(
-      { at: now, evidence, cash, fees: fee.value, outcome, units },
-      this.options.nearGap,
-    )
+    const classed = { at: now, evidence, cash, fees: fee.value, outcome, units }
+    statistics.add(classed, this.options.nearGap)
+    market.breakdown.add(classed, state.record?.closeTime)
     // A sale is a purchase of the other outcome at the complementary price.
     const bought = side === 'buy' ? outcome : 1 - outcome
     const chance = (side === 'buy' ? price : state.one - price) / state.one

@@ -51,6 +51,7 @@ export type RunEvent =
   | { readonly kind: 'close'; readonly market: RunMarket }
   | { readonly kind: 'expire'; readonly order: EngineOrder }
   | { readonly kind: 'timer'; readonly tag: string }
+  | { readonly kind: 'closeDue'; readonly market: MarketState }
   /** A request that never became an order is reported to the strategy. */
   | { readonly kind: 'refused'; readonly view: OrderView }
   | { readonly kind: 'markout'; readonly market: RunMarket; readonly fill: PendingMarkout }

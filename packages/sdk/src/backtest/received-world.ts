@@ -72,7 +72,8 @@ export class ReceivedWorld {
     return this.references.apply(event)
   }
 
-  private stateOf({ index, venue, marketId, name, assumed, assume }: MarketState): MarketState {
+  /** The market as it has been received so far. */
+  stateOf({ index, venue, marketId, name, assumed, assume }: MarketState): MarketState {
     let state = this.markets.get(name)
     if (state === undefined) {
       state = new MarketState(index, venue, marketId, assume)

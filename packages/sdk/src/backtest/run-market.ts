@@ -1,3 +1,4 @@
+import { Breakdown } from './breakdown.ts'
 import type { EngineOrder } from './engine-order.ts'
 import type { Ledger, Position } from './ledger.ts'
 import type { MarketState } from './market-state.ts'
@@ -9,6 +10,7 @@ export class RunMarket {
   readonly state: MarketState
   readonly position: Position
   readonly statistics = new MarketStatistics()
+  readonly breakdown = new Breakdown()
   /** Resting orders by level key (price × 2 + side) of the primary book. */
   readonly levels = new Map<number, RestingLevel<EngineOrder>>()
   /** Units that this run has consumed of recorded levels, by level key. */

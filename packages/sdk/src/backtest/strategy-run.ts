@@ -5,6 +5,7 @@ import { AnsweredAccount, PresentAccount } from './known-account.ts'
 import { createLatency, type Latency, type StrategyRunOptions } from './run-options.ts'
 import { Ledger } from './ledger.ts'
 import { isLoss, type InstrumentBook, type MarketState } from './market-state.ts'
+import { MarketLife } from './market-life.ts'
 import { MatchingEngine } from './matching-engine.ts'
 import { printMoney, shownPrice } from './money.ts'
 import { Orders, type News, type RunEvent } from './orders.ts'
@@ -38,6 +39,7 @@ export class StrategyRun {
   readonly ledger: Ledger
   readonly orders: Orders
   readonly engine: MatchingEngine
+  readonly life: MarketLife
   readonly tally = createTally()
   /** The run's side of each market by its index; undefined where the run never acted. */
   readonly markets: (RunMarket | undefined)[] = []
@@ -63,6 +65,7 @@ export class StrategyRun {
     const orders = new Orders(queue, ledger, hooks, tally, options)
     this.orders = orders
     this.engine = new MatchingEngine(options, queue, ledger, orders, hooks, tally)
+    this.life = new MarketLife(queue, hooks)
     const find = (name: string): RunMarket | undefined => {
       const state = markets.get(name)
       return state === undefined ? undefined : this.marketOf(state)
@@ -154,6 +157,7 @@ export class StrategyRun {
     this.queue.now = at
     const market = this.markets[state.index]
     if (market !== undefined && view.reason === 'market_closed') this.cancelAll(market, 'closed')
+    if (view.reason === 'market_closed' && this.received === undefined) this.life.end(state)
     if (market !== undefined && isLoss(view.reason)) {
       market.statistics.moveNear(at - this.options.nearGap)
       if (this.options.gapPolicy === 'cancel') {
@@ -166,6 +170,22 @@ export class StrategyRun {
     this.queue.now = at
     const market = this.markets[state.index]
     if (market !== undefined && isLoss(view.reason)) market.statistics.gapEnd = at
+  }
+
+  /** The first row of a market is about to be applied; a strategy with a delayed feed hears of it with that row. */
+  marketBegins(state: MarketState, at: number): void {
+    if (this.received !== undefined) return
+    this.queue.now = at
+    this.life.beginOnce(state)
+    this.hooks.flush()
+  }
+
+  /** A new record of a market became known. */
+  recordChanged(state: MarketState, at: number): void {
+    if (this.received !== undefined) return
+    this.queue.now = at
+    this.life.recordChanged(state)
+    this.hooks.flush()
   }
 
   /** The market stops accepting orders: resting ones end. */
@@ -245,6 +265,8 @@ export class StrategyRun {
         this.answered!.apply(event.account)
         this.hooks.call(event.hook, event.run)
         return
+      case 'closeDue':
+        return this.life.closeDue(event.market)
       case 'refused':
         this.hooks.call('onOrder', (strategy, context) => strategy.onOrder?.(event.view, context))
         return
@@ -302,6 +324,7 @@ export class StrategyRun {
     switch (news.kind) {
       case 'book': {
         const view = received.book(news.book, news.row)
+        this.life.beginOnce(received.stateOf(news.book.market))
         if (hooks.strategy.onBook !== undefined) hooks.bookSeen(view)
         if (hooks.strategy.onQuote !== undefined && received.quoteMoved(news.book)) {
           hooks.quoteSeen(view)
@@ -310,11 +333,13 @@ export class StrategyRun {
       }
       case 'record': {
         const view = received.record(news.state, news.record)
+        this.life.recordChanged(received.stateOf(news.state))
         hooks.call('onMarket', (strategy, context) => strategy.onMarket?.(view, context))
         return
       }
       case 'gap':
         received.gap(news.state, news.gap, news.view.edge, this.queue.now)
+        if (news.view.reason === 'market_closed') this.life.end(received.stateOf(news.state))
         hooks.call('onGap', (strategy, context) => strategy.onGap?.(news.view, context))
         return
       case 'reference': {

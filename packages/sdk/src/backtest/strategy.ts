@@ -204,6 +204,10 @@ export interface Strategy {
   onFill?(fill: FillView, context: StrategyContext): void
   onOrder?(order: OrderView, context: StrategyContext): void
   onMarket?(market: MarketView, context: StrategyContext): void
+  /** A market of the run begins: its first row is about to be applied. */
+  onMarketBegin?(market: MarketView, context: StrategyContext): void
+  /** A market of the run no longer trades; its payout comes later, to `onSettle`. */
+  onMarketEnd?(market: MarketView, context: StrategyContext): void
   onSample?(sample: SampleView, context: StrategyContext): void
   onReference?(price: ReferenceView, context: StrategyContext): void
   onSettle?(settlement: SettlementView, context: StrategyContext): void

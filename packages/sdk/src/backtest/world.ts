@@ -290,6 +290,7 @@ export class World implements RunEnvironment {
     else {
       const view = new FrozenMarket(state)
       for (const run of this.runs) {
+        run.recordChanged(state, at)
         if (run.options.strategy.onMarket === undefined) continue
         run.call(at, 'onMarket', (strategy, context) => strategy.onMarket!(view, context))
       }
@@ -423,6 +424,7 @@ export class World implements RunEnvironment {
 
   private openBook(instrument: ReplayInstrument): InstrumentBook {
     const state = this.stateOf(instrument.venue, instrument.marketId)
+    if (state.books.length === 0) for (const run of this.runs) run.marketBegins(state, this.now)
     const outcome = outcomeOf(state.record, instrument)
     const book = new InstrumentBook(state, instrument.key, outcome)
     this.books[instrument.index] = book

@@ -8,6 +8,7 @@ import {
   type GapPolicy,
   type Params,
   type QueueModel,
+  type Revision,
 } from '../backtest/index.ts'
 import {
   parsedOption,
@@ -29,6 +30,8 @@ export type BacktestJob = {
   /** Assets whose reference prices come from the service too. */
   readonly references: readonly string[]
   readonly client: ServiceAddress | undefined
+  /** The records of the markets, where they were read with the files. */
+  readonly revisions: readonly Revision[] | undefined
   readonly from: number | undefined
   readonly to: number | undefined
   readonly split: number | undefined

@@ -15,8 +15,9 @@ import { createClient } from '../client/index.ts'
 import { PriorbookError, printMicros, VENUE_IDS, VENUES, type Micros } from '../domain/index.ts'
 import { downloadSource, replay, type Replay } from '../replay/index.ts'
 import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
-import { fromMarketJson } from '../wire/index.ts'
 import type { BacktestJob } from './backtest-job.ts'
+import type { MarketName } from './options.ts'
+import { readRevisions } from './tape-cache.ts'
 
 /** Messages of the worker: heartbeat, notice, progress, result or failure. */
 export type WorkerMessage =
@@ -55,7 +56,7 @@ try {
 async function run(job: BacktestJob): Promise<void> {
   const strategy = await loadStrategy(job.strategy)
   const { client, files, markets } = job
-  const revisions = client === undefined ? undefined : await readRevisions(job)
+  const revisions = job.revisions ?? (client === undefined ? undefined : await recordsOf(job))
   const replays: Replay[] = []
   const open = (from: number | undefined, to: number | undefined): Replay => {
     const range = {
@@ -158,14 +159,14 @@ async function loadStrategy(url: string): Promise<Strategy | StrategyFactory> {
   throw new PriorbookError('invalid_argument', `${url} exports no strategy`)
 }
 
-async function readRevisions({ client, markets }: BacktestJob): Promise<Revision[]> {
+async function recordsOf({ client, markets }: BacktestJob): Promise<Revision[]> {
   const caller = createClient(client!)
+  const names = markets.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1))
   const revisions: Revision[] = []
-  for (const market of markets) {
-    for await (const row of caller.market(market).revisions()) {
-      const { record, knownAt } = fromMarketJson(row)
-      revisions.push({ at: knownAt, record })
-    }
-  }
+  for (const market of names) revisions.push(...(await readRevisions(caller, market)))
   return revisions
+}
+
+function nameOf({ venue, market_id }: MarketName): string {
+  return `${venue}:${market_id}`
 }

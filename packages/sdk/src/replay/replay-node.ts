@@ -7,6 +7,7 @@ import { crc32, createGunzip, createZstdDecompress } from 'node:zlib'
 import { PriorbookError } from '../domain/index.ts'
 import { createNodePlatform } from '../tape/platform-node.ts'
 import { ReplayError } from './error.ts'
+import { FilePool } from './file-pool-node.ts'
 import type { ByteStore, FileSource, ReplayPlatform, Spool } from './source.ts'
 import { replay, type Replay, type ReplayOptions } from './replay.ts'
 
@@ -15,14 +16,16 @@ export type FileReplayOptions = Omit<ReplayOptions, 'sources' | 'platform'>
 
 /** Replays downloaded files of any markets: `tape` or NDJSON, plain or compressed by gzip or zstd. */
 export function replayFiles(paths: readonly string[], options: FileReplayOptions = {}): Replay {
-  return replay({ ...options, sources: paths.map(fileSource), platform: createReplayPlatform() })
+  const pool = new FilePool(openFile)
+  const sources = paths.map((path) => fileSource(path, pool))
+  return replay({ ...options, sources, platform: createReplayPlatform() })
 }
 
 // Bytes per read while a file is verified.
 const BLOCK = 1 << 18
 
-/** A local file as a source. */
-export function fileSource(path: string): FileSource {
+/** A local file as a source; files of one pool are not all open at once. */
+export function fileSource(path: string, pool = new FilePool(openFile)): FileSource {
   return {
     kind: 'file',
     name: path,
@@ -41,7 +44,7 @@ export function fileSource(path: string): FileSource {
         await file.close()
       }
     },
-    openStore: async () => new FileStore(path, await openFile(path)),
+    openStore: async () => new FileStore(path, pool),
   }
 }
 
@@ -67,17 +70,25 @@ export function createReplayPlatform(): ReplayPlatform {
 
 class FileStore implements ByteStore {
   readonly name: string
-  private readonly file: FileHandle
+  private readonly pool: FilePool
 
-  constructor(name: string, file: FileHandle) {
+  constructor(name: string, pool: FilePool) {
     this.name = name
-    this.file = file
+    this.pool = pool
   }
 
-  async read(offset: number, length: number): Promise<Uint8Array> {
+  read(offset: number, length: number): Promise<Uint8Array> {
+    return this.pool.use(this.name, (file) => this.readFrom(file, offset, length))
+  }
+
+  close(): Promise<void> {
+    return this.pool.close(this.name)
+  }
+
+  private async readFrom(file: FileHandle, offset: number, length: number): Promise<Uint8Array> {
     const bytes = Buffer.allocUnsafeSlow(length)
     for (let filled = 0; filled < length;) {
-      const { bytesRead } = await this.file.read(bytes, filled, length - filled, offset + filled)
+      const { bytesRead } = await file.read(bytes, filled, length - filled, offset + filled)
       if (bytesRead === 0) {
         throw new ReplayError('truncated_file', 'the file became shorter during the replay', {
           source: this.name,
@@ -87,10 +98,6 @@ class FileStore implements ByteStore {
       filled += bytesRead
     }
     return bytes
-  }
-
-  close(): Promise<void> {
-    return this.file.close()
   }
 }
 

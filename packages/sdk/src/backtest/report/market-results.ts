@@ -102,13 +102,21 @@ function totalUnits({ statistics }: RunMarket): [number, number] {
   return total
 }
 
-// The value of signed units, at the prices that the whole position of the market has.
-function valueOfUnits(market: RunMarket, units: readonly [number, number]): number {
+/** What a scaled value is divided by: no venue has sizes of more decimals. */
+export const VALUE_SCALE: bigint =
+  10n ** BigInt(Math.max(...Object.values(VENUES).map(({ sizeDecimals }) => sizeDecimals)))
+
+/** The value of signed units times `VALUE_SCALE`, at the prices that the market's whole position has. */
+export function scaledValue(market: RunMarket, units: readonly [number, number]): bigint {
   const { state } = market
   const [first, second] = totalUnits(market)
   const net = first - second
   const exact =
     BigInt(units[0]) * BigInt(state.valueOf(0, net)) +
     BigInt(units[1]) * BigInt(state.valueOf(1, net))
-  return divideBig(exact, BigInt(POW10[VENUES[state.venue].sizeDecimals]!), 'down')
+  return exact * (VALUE_SCALE / BigInt(POW10[VENUES[state.venue].sizeDecimals]!))
+}
+
+function valueOfUnits(market: RunMarket, units: readonly [number, number]): number {
+  return divideBig(scaledValue(market, units), VALUE_SCALE, 'down')
 }

@@ -6,6 +6,22 @@ import type { Baseline, Calibration, Confidence } from './evaluation.ts'
 /** The result of a class of fills; money is decimal text. */
 export type ClassResult = { readonly fills: number; readonly pnl: string; readonly fees: string }
 
+/** The fills of one span of time: their result, with positions at their final value. */
+export type BreakdownRow = {
+  readonly name: string
+  readonly markets: number
+  readonly fills: number
+  readonly pnl: string
+  readonly fees: string
+}
+
+/** The result by the time of the fills. The rows of each table add up to the result of all fills. */
+export type BreakdownTables = {
+  readonly by_day: readonly BreakdownRow[]
+  readonly by_hour: readonly BreakdownRow[]
+  readonly by_time_to_close: readonly BreakdownRow[]
+}
+
 /** One market in the report. */
 export type MarketResult = {
   readonly market: string
@@ -168,6 +184,7 @@ export type Report = {
     readonly split: string
   }[]
   readonly markets: readonly MarketResult[]
+  readonly breakdown: BreakdownTables
   readonly equity: readonly (readonly [at: number, equity: number, capital: number])[]
   readonly settlements: readonly SettlementView[]
   readonly orders_kept: readonly OrderView[]

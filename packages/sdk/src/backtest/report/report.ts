@@ -5,6 +5,7 @@ import { EVIDENCE, EVIDENCE_CLASSES, REJECT_REASONS, type RejectReason } from '.
 import { MARKOUTS, type Tally } from '../statistics.ts'
 import type { StrategyRun } from '../strategy-run.ts'
 import type { World } from '../world.ts'
+import { breakdownOf } from './breakdown.ts'
 import { baselinesOf, bootstrap, calibrationOf, rounded, type Confidence } from './evaluation.ts'
 import { classResult, classSums, marketResults, type MarketPnl } from './market-results.ts'
 import type { MarketResult, Report } from './report-shape.ts'
@@ -68,6 +69,7 @@ export function buildReport(
     },
     venues: venueSections(run),
     markets: markets.map(({ result }) => result),
+    breakdown: breakdownOf(run),
     equity: ledger.curve.points.map(({ at, equity, capital }) => [at, equity, capital]),
     settlements: run.settlements,
     orders_kept: orders.kept.map((order) => order.view()),

@@ -19,15 +19,18 @@ import {
   wholeOption,
 } from '../../command-line/index.ts'
 import { parseMicros } from '../../domain/index.ts'
+import { cacheRollingJob, ROLLING_OPTIONS, rollingScopeOf } from '../backtest-data.ts'
 import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
 import type { WorkerMessage } from '../backtest-worker.ts'
 import { defineCommand, type CliContext } from '../command.ts'
 import { summarize } from '../backtest-summary.ts'
+import { printTables } from '../backtest-tables.ts'
 import { CliError } from '../errors.ts'
 import { parseMarket, REFERENCES_OPTION } from '../options.ts'
 
 const OPTIONS = {
   markets: textOption('LIST', 'Markets of the service, VENUE:ID,VENUE:ID,…'),
+  ...ROLLING_OPTIONS,
   references: REFERENCES_OPTION,
   from: timeOption('From this received time on.'),
   to: timeOption('Up to, but not including, this received time.'),
@@ -48,17 +51,22 @@ export const BACKTEST = defineCommand({
   about: 'Run a strategy over recorded books and report what would have happened, and how sure.',
   more:
     'STRATEGY is a module that exports `strategy`: an object with hooks, or a function of parameters that ' +
-    'makes one. Data come from the service (--markets) or from downloaded files of the format tape or ' +
+    'makes one. Data come from the service (--markets, --series, --contract) or from downloaded files of the format tape or ' +
     'ndjson. A strategy that does not come back for --timeout seconds is stopped.',
   options: OPTIONS,
   examples: [
     'priorbook backtest strategy.ts --markets venueb:KXBTC15M-26AUG111515-15 --from 2026-08-11 --to 2026-08-12',
+    'priorbook backtest strategy.ts --series KXBTC15M --from 2026-08-11 --to 2026-08-12',
+    'priorbook backtest strategy.ts --contract BTC-15m --from 2026-08-11 --to 2026-08-12',
     'priorbook backtest strategy.ts books.pbx trades.pbx --out report --queue bracket',
     "priorbook backtest strategy.ts *.pbx --params 'jump=600|1000|1500,hold=60|180' --split 2026-08-10",
   ],
   async run(context) {
     const { options, io } = context
-    const done = await runWorker(context, jobOf(context))
+    const scope = rollingScopeOf(context)
+    const asked = jobOf(context, scope !== undefined)
+    const job = scope === undefined ? asked : await cacheRollingJob(context, asked, scope)
+    const done = await runWorker(context, job)
     const { out } = options
     if (out !== undefined) writeReport(out, done.report)
     if (context.isJson) {
@@ -66,6 +74,7 @@ export const BACKTEST = defineCommand({
       return
     }
     await io.write(summarize(done.report, await hashReport(done.report)))
+    if (done.report.markets.length > 1) await io.write(printTables(done.report))
     if (done.train.length > 0) await io.write(`\nbefore the split\n${cells(done.train)}`)
     if (done.all.length > 1) await io.write(`\n${cells(done.all)}`)
     if (done.why !== undefined) await io.write(`\n${done.why}\n`)
@@ -78,7 +87,7 @@ export const BACKTEST = defineCommand({
 
 type Done = Extract<WorkerMessage, { readonly type: 'done' }>
 
-function jobOf({ args, options, service }: Context): BacktestJob {
+function jobOf({ args, options, service }: Context, isRolling: boolean): BacktestJob {
   const [file, ...files] = args
   if (file === undefined) throw new UsageError('the strategy is missing')
   if (!existsSync(file)) throw new CliError('not_found', `there is no file ${file}`)
@@ -88,12 +97,14 @@ function jobOf({ args, options, service }: Context): BacktestJob {
   const markets = (options.markets ?? '')
     .split(',')
     .flatMap((name) => (name === '' ? [] : [parseMarket(name)]))
-  if (markets.length === 0 && files.length === 0) {
-    const hint = 'Name markets of the service with --markets, or files after the strategy.'
+  const places = [markets.length > 0, isRolling, files.length > 0].filter(Boolean).length
+  if (places === 0) {
+    const hint =
+      'Name markets of the service with --markets, --series or --contract, or files after the strategy.'
     throw new UsageError('there is nothing to run over', hint)
   }
-  if (markets.length > 0 && files.length > 0) {
-    throw new UsageError('either --markets or files, not both')
+  if (places > 1) {
+    throw new UsageError('either --markets, --series or --contract, or files, not both')
   }
   const { references = [] } = options
   if (references.length > 0 && files.length > 0) {
@@ -110,6 +121,7 @@ function jobOf({ args, options, service }: Context): BacktestJob {
     markets,
     references,
     client: files.length > 0 ? undefined : service,
+    revisions: undefined,
     from: toMicros(options.from),
     to: toMicros(options.to),
     split: toMicros(options.split),
