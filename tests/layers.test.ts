@@ -260,6 +260,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/objects': ['aws4fetch'],
   // Speaks the protocol of PostgreSQL.
   'service/cluster': ['pg'],
+  // Optional: reads Parquet files of one's own.
+  'sdk/backtest': ['hyparquet'],
   'service/config': ['valibot'],
   'service/recorder': ['valibot'],
   'service/venues': ['valibot', 'ws'],

@@ -6,7 +6,7 @@ import { RunSet, type BacktestResult, type RunOptions } from './run.ts'
 import type { Params } from './strategy.ts'
 
 /** Options of paper trading: a run fed by a live stream. */
-export type PaperOptions = Omit<RunOptions, 'events' | 'onProgress'> & {
+export type PaperOptions = Omit<RunOptions, 'events' | 'data' | 'onProgress'> & {
   /** Messages of `client.live(…)`; subscribe without `depth` and without `conflate_ms`. */
   readonly messages: AsyncIterable<LiveMessage>
   readonly params?: Params

@@ -3,6 +3,7 @@ import type { Gap, MarketRecord, Micros } from '../domain/index.ts'
 import { isFullRun } from '../domain/run-counts.testing.ts'
 import type { ReplayBatch, ReplayEvent } from '../replay/index.ts'
 import { BookColumns, Ladder } from '../tape/index.ts'
+import type { DataFeed, DataRow } from './feeds/data-feed.ts'
 import { createRandom } from './random.ts'
 import { randomStrategy, randomTape } from './random-tape.testing.ts'
 import { backtest } from './run.ts'
@@ -32,6 +33,8 @@ function witness(lines: [at: number, line: string][]): Strategy {
     onQuote: (book, { now, exposure }) =>
       say(now, 'quote', book.microprice, exposure(book.market.id)),
     onReference: (price, { now }) => say(now, 'price', price),
+    onReferenceGap: (gap, { now }) => say(now, 'price gap', gap),
+    onData: (feed, row, { now }) => say(now, 'data', feed, row),
     onTrade: (trade, { now }) => say(now, 'trade', trade),
     onGap: (gap, { now }) => say(now, 'gap', gap),
     onFill: (fill, { now }) => say(now, 'fill', fill),
@@ -43,6 +46,7 @@ function witness(lines: [at: number, line: string][]): Strategy {
 
 async function linesOf(
   events: Iterable<ReplayBatch>,
+  data: readonly DataFeed[],
   seed: number,
   until: number,
 ): Promise<string> {
@@ -50,7 +54,7 @@ async function linesOf(
   // Every second run has a feed and answers that travel.
   const travel = { kind: 'jitter', base: 0, spread: 900_000 } as const
   const latency = seed % 2 === 0 ? {} : { feed: travel, acknowledge: travel }
-  await backtest({ events, strategy: witness(lines), seed, queue: 'proportional', latency })
+  await backtest({ events, data, strategy: witness(lines), seed, queue: 'proportional', latency })
   return lines
     .filter(([at]) => at < until)
     .map(([at, line]) => `${at} ${line}`)
@@ -127,6 +131,30 @@ function* priced(batches: Iterable<ReplayBatch>): Generator<ReplayBatch> {
   for (const batch of batches) yield withPrices(batch)
 }
 
+/** Two feeds with rows at the times of every fifth event and between events; one comes later than its time. */
+function feedsOf(times: readonly number[]): DataFeed[] {
+  const rows = times.flatMap((time, index) =>
+    index % 5 === 0 ? [time, time + 1].map((at) => ({ time: at, values: { index } })) : [],
+  )
+  return [
+    { name: 'volatility', rows },
+    { name: 'funding', rows, delay: 250_000 },
+  ]
+}
+
+/** The same feeds; what a strategy receives from a time on is garbage, and more of it. */
+function poisonedFeeds(feeds: readonly DataFeed[], until: number): DataFeed[] {
+  return feeds.map((feed) => {
+    const { delay = 0 } = feed
+    const rows = [...(feed.rows as Iterable<DataRow>)].flatMap((row) =>
+      row.time + delay < until
+        ? [row]
+        : [row, row].map(({ time }) => ({ time: time + 3, values: { poison: 'x', index: -1 } })),
+    )
+    return { ...feed, rows }
+  })
+}
+
 describe('the future', () => {
   it(`changes no byte of the views and orders before it, at ${rounds} random times`, async () => {
     const random = createRandom(1, 'times')
@@ -137,8 +165,11 @@ describe('the future', () => {
       const times: number[] = []
       for (const batch of tape.batches()) for (const { at } of batch) times.push(at)
       const until = times[random.below(times.length)]! + random.below(2)
-      const honest = await linesOf(priced(tape.batches()), seed, until)
-      const other = await linesOf(poisoned(priced(tape.batches()), until, round), seed, until)
+      const feeds = feedsOf(times)
+      const honest = await linesOf(priced(tape.batches()), feeds, seed, until)
+      expect(honest.includes('"volatility"')).toBe(until > times[1]!)
+      const bad = poisonedFeeds(feeds, until)
+      const other = await linesOf(poisoned(priced(tape.batches()), until, round), bad, seed, until)
       expect(other === honest, `round ${round}`).toBe(true)
       compared += honest.length
     }

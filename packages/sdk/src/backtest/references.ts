@@ -1,4 +1,4 @@
-import { parseReferenceKey, VENUES, type Gap } from '../domain/index.ts'
+import { gapId, parseReferenceKey, VENUES, type Gap, type Reference } from '../domain/index.ts'
 import type { ReferenceEvent } from '../replay/index.ts'
 import type { ReferenceView } from './strategy.ts'
 
@@ -6,6 +6,7 @@ import type { ReferenceView } from './strategy.ts'
 export class References {
   /** By feed, then by asset. */
   private readonly known = new Map<string, Map<string, ReferenceView>>()
+  private readonly lostBy = new Map<string, readonly Reference[]>()
 
   /** Notes a price and gives it as strategies see it. */
   apply({ venue, feed, asset, price, at, source, sequence }: ReferenceEvent): ReferenceView {
@@ -24,12 +25,20 @@ export class References {
     return view
   }
 
-  /** A gap begins: what it concerns is not known until the next price. */
-  lose({ venue, scope, key }: Gap): void {
-    const reference = parseReferenceKey(key)
-    if (reference !== undefined) this.known.get(reference.feed)?.delete(reference.asset)
-    if (scope !== 'venue') return
-    for (const { feed } of VENUES[venue].references) this.known.delete(feed)
+  /** A gap begins: what it concerns is not known until the next price. Gives the series it concerns. */
+  lose(gap: Gap): readonly Reference[] {
+    const lost = this.concernedBy(gap)
+    for (const { feed, asset } of lost) this.known.get(feed)?.delete(asset)
+    if (lost.length > 0) this.lostBy.set(gapId(gap), lost)
+    return lost
+  }
+
+  /** A gap ends: gives the series that it concerned. */
+  regain(gap: Gap): readonly Reference[] {
+    const id = gapId(gap)
+    const lost = this.lostBy.get(id) ?? []
+    this.lostBy.delete(id)
+    return lost
   }
 
   /** The price of an asset by one feed; without a name by the first feed that has one, in the venues' order. */
@@ -43,5 +52,15 @@ export class References {
       }
     }
     return undefined
+  }
+
+  // A gap of a whole venue concerns the series that had a price.
+  private concernedBy({ venue, scope, key }: Gap): readonly Reference[] {
+    const reference = parseReferenceKey(key)
+    if (reference !== undefined) return [reference]
+    if (scope !== 'venue') return []
+    return VENUES[venue].references.flatMap(({ feed }) =>
+      [...(this.known.get(feed)?.keys() ?? [])].map((asset) => ({ feed, asset })),
+    )
   }
 }

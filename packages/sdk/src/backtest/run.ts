@@ -8,6 +8,8 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import type { ReplayBatch } from '../replay/index.ts'
+import type { DataFeed } from './feeds/data-feed.ts'
+import { mergeFeeds } from './feeds/merge-feeds.ts'
 import type { GapPolicy, LatencyOptions, StrategyRunOptions } from './run-options.ts'
 import type { Assumptions } from './market-state.ts'
 import { parseMoney } from './money.ts'
@@ -27,6 +29,8 @@ export type EventSource = AsyncIterable<ReplayBatch> | Iterable<ReplayBatch>
 export type RunOptions = {
   readonly events: EventSource
   readonly strategy: Strategy | StrategyFactory
+  /** Series of one's own, played among the events by their received time. */
+  readonly data?: readonly DataFeed[]
   /**
    * One model, or `bracket`: all three, which needs a function that creates the strategy. Default: `bracket`
    * for a function, `pessimistic` for an object, whose memory three runs would share.
@@ -146,10 +150,11 @@ const MIN_KEPT = 200
 async function runAll(options: RunOptions, params: readonly Params[]): Promise<BacktestResult[]> {
   const run = new RunSet(options, params)
   const { world } = run
-  const { events, records } = options
+  const { events, records, data = [] } = options
   let next = PROGRESS_EVERY
   let isFirst = true
-  for await (const batch of events) {
+  const all = data.length === 0 ? events : mergeFeeds(events, data, options.to)
+  for await (const batch of all) {
     if (isFirst && records === 'newest') world.assumeRecords(newestOf(events))
     isFirst = false
     for (const event of batch) world.apply(event)

@@ -1,4 +1,5 @@
 import type { GapReason, Json, MarketStatus, VenueId } from '../domain/index.ts'
+import type { DataRow } from './feeds/data-feed.ts'
 import type { FillView, OrderRequest, OrderView } from './order.ts'
 
 /** One level of a view: price in ten-thousandths, size in contracts or shares. */
@@ -95,6 +96,15 @@ export type ReferenceView = {
   readonly time: number
   readonly sourceTime: number | undefined
   readonly id: string
+}
+
+/** The recording of a reference price breaks off, or goes on. */
+export type ReferenceGapView = {
+  readonly asset: string
+  readonly feed: string
+  readonly edge: 'open' | 'close'
+  readonly reason: GapReason
+  readonly start: number
 }
 
 /** A market paid out. */
@@ -210,6 +220,10 @@ export interface Strategy {
   onMarketEnd?(market: MarketView, context: StrategyContext): void
   onSample?(sample: SampleView, context: StrategyContext): void
   onReference?(price: ReferenceView, context: StrategyContext): void
+  /** A gap of a reference price begins or ends; its price is not known from its begin to the next one. */
+  onReferenceGap?(gap: ReferenceGapView, context: StrategyContext): void
+  /** A row of a series of one's own was received. */
+  onData?(feed: string, row: DataRow, context: StrategyContext): void
   onSettle?(settlement: SettlementView, context: StrategyContext): void
   onTimer?(timer: { readonly at: number; readonly tag: string }, context: StrategyContext): void
   onEnd?(context: StrategyContext): void

@@ -19,6 +19,7 @@ import type {
 } from '../replay/index.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
 import { shownPrice } from './money.ts'
+import type { DataEvent } from './feeds/data-feed.ts'
 import { References } from './references.ts'
 import {
   finalPayouts,
@@ -54,6 +55,8 @@ export class World implements RunEnvironment {
   readonly markets = new Map<string, MarketState>()
   readonly list: MarketState[] = []
   readonly counts: WorldCounts = { trades: 0, samples: 0, revisions: 0, sidelessTrades: 0 }
+  /** How many rows of each feed have been applied. */
+  readonly dataRows = new Map<string, number>()
   /** The reference prices that are known now. */
   readonly references = new References()
   /** The first gaps with a loss; `end` is absent while one is open. */
@@ -118,7 +121,7 @@ export class World implements RunEnvironment {
   }
 
   /** Applies one event; events come in order of received time. */
-  apply(event: ReplayEvent): void {
+  apply(event: ReplayEvent | DataEvent): void {
     const { at } = event
     if (!this.isStarted) this.start(at)
     if (at >= this.revisionDue) this.revise(at)
@@ -145,6 +148,9 @@ export class World implements RunEnvironment {
         return
       case 'reference':
         this.applyReference(event)
+        return
+      case 'data':
+        this.applyData(event)
     }
   }
 
@@ -272,6 +278,28 @@ export class World implements RunEnvironment {
     }
   }
 
+  private applyData({ at, feed, row }: DataEvent): void {
+    this.dataRows.set(feed, (this.dataRows.get(feed) ?? 0) + 1)
+    for (const run of this.runs) {
+      if (run.options.strategy.onData === undefined) continue
+      run.call(at, 'onData', (strategy, context) => strategy.onData!(feed, row, context))
+    }
+  }
+
+  private applyReferenceGap({ gap, edge, at }: ReplayGapEvent): void {
+    const { reason, start } = gap
+    const concerned = edge === 'open' ? this.references.lose(gap) : this.references.regain(gap)
+    for (const { asset, feed } of concerned) {
+      const view = Object.freeze({ asset, feed, edge, reason, start })
+      for (const run of this.runs) {
+        if (run.options.strategy.onReferenceGap === undefined) continue
+        run.call(at, 'onReferenceGap', (strategy, context) => {
+          strategy.onReferenceGap!(view, context)
+        })
+      }
+    }
+  }
+
   private applyRecord({ record, at }: Omit<MarketEvent, 'kind'>): void {
     this.counts.revisions++
     const state = this.stateOf(record.venue, record.marketId)
@@ -307,7 +335,8 @@ export class World implements RunEnvironment {
     }
   }
 
-  private applyGap({ gap, edge, at }: ReplayGapEvent): void {
+  private applyGap(event: ReplayGapEvent): void {
+    const { gap, edge, at } = event
     if (edge === 'open') this.openGaps.push(gap)
     else {
       const id = gapId(gap)
@@ -315,7 +344,7 @@ export class World implements RunEnvironment {
       if (index >= 0) this.openGaps.splice(index, 1)
     }
     const { reason, start } = gap
-    if (edge === 'open') this.references.lose(gap)
+    this.applyReferenceGap(event)
     for (const state of this.list) {
       if (!this.concerns(gap, state)) continue
       const view: GapView = Object.freeze({ market: state.name, edge, reason, start })

@@ -1,8 +1,15 @@
+import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { findRollingMarkets, type RollingScope } from '../backtest/index.ts'
-import { printCount, ProgressBar, textOption, UsageError } from '../command-line/index.ts'
-import type { BacktestJob } from './backtest-job.ts'
+import {
+  printCount,
+  ProgressBar,
+  textOption,
+  textsOption,
+  UsageError,
+} from '../command-line/index.ts'
+import type { BacktestJob, DataFile } from './backtest-job.ts'
 import type { CliContext } from './command.ts'
 import { CliError } from './errors.ts'
 import { cacheTapes } from './tape-cache.ts'
@@ -12,6 +19,25 @@ export const ROLLING_OPTIONS = {
   series: textOption('TICKER', 'All markets of a series in the range, such as KXBTC15M.'),
   contract: textOption('NAME', 'All markets of a contract over all venues, such as BTC-15m.'),
   cache: textOption('FOLDER', 'Where downloads are kept; ~/.cache/priorbook by default.'),
+}
+
+/** The option that adds series of one's own. */
+export const DATA_OPTION = textsOption(
+  'NAME=FILE[:COLUMN]',
+  'A series of your own (.csv, .ndjson, .parquet) for onData; COLUMN has the received time.',
+)
+
+/** Reads the series of one's own. */
+export function readDataFiles(given: readonly string[]): DataFile[] {
+  return given.map((text) => {
+    const [, name, place] = /^([\w.-]+)=(.+)$/.exec(text) ?? []
+    if (name === undefined || place === undefined) {
+      throw new UsageError(`--data is ${text}`, 'It is NAME=FILE or NAME=FILE:COLUMN.')
+    }
+    const [, path = place, column] = /^(.+\.\w+):([^:/\\]+)$/.exec(place) ?? []
+    if (!existsSync(path)) throw new CliError('not_found', `there is no file ${path}`)
+    return { name, path: resolve(path), column }
+  })
 }
 
 type Context = CliContext<typeof ROLLING_OPTIONS>

@@ -21,6 +21,13 @@ import {
 import type { ServiceAddress } from './command.ts'
 import type { MarketName } from './options.ts'
 
+/** A series of one's own on the command line: `NAME=FILE` or `NAME=FILE:COLUMN`. */
+export type DataFile = {
+  readonly name: string
+  readonly path: string
+  readonly column: string | undefined
+}
+
 /** The job of a backtest worker: plain data, so that it can be sent to its thread. */
 export type BacktestJob = {
   /** The module of the strategy, as a URL. */
@@ -29,6 +36,8 @@ export type BacktestJob = {
   readonly markets: readonly MarketName[]
   /** Assets whose reference prices come from the service too. */
   readonly references: readonly string[]
+  /** Series of one's own: a name, a file, and its column with the received time. */
+  readonly data: readonly DataFile[]
   readonly client: ServiceAddress | undefined
   /** The records of the markets, where they were read with the files. */
   readonly revisions: readonly Revision[] | undefined

@@ -11,6 +11,7 @@ import {
   type Strategy,
   type StrategyFactory,
 } from '../backtest/index.ts'
+import { dataFile } from '../backtest/feeds/data-file-node.ts'
 import { createClient } from '../client/index.ts'
 import { PriorbookError, printMicros, VENUE_IDS, VENUES, type Micros } from '../domain/index.ts'
 import { downloadSource, replay, type Replay } from '../replay/index.ts'
@@ -97,6 +98,10 @@ async function run(job: BacktestJob): Promise<void> {
     seed: job.seed,
     latency: { entry: job.latencyMicros, cancel: job.latencyMicros },
     gapPolicy: job.gapPolicy,
+    data: job.data.map(({ name, path, column }) => ({
+      name,
+      rows: { [Symbol.asyncIterator]: () => dataFile(path, column) },
+    })),
     assume: job.assume,
     ...(revisions === undefined ? { records: 'newest' } : { revisions }),
     ...(from === undefined ? {} : { from }),

@@ -13,6 +13,7 @@ import { UsageError } from '../command-line/index.ts'
 import { fileIn, hashFile, type SavedManifest } from './file-proof.ts'
 import { RowChecks, type FileRow, type Finding } from './row-checks.ts'
 import { verifyProof, type ProofCheckOrder, type ProofVerdict } from './proof/verify-proof.ts'
+import { splitCells } from '../wire/index.ts'
 import { verifyTape } from './verify-tape.ts'
 
 /** The results of all checks of a file. */
@@ -165,7 +166,7 @@ async function readCsv(
   let number = 0
   for await (const line of linesOf(path, signal)) {
     number++
-    const cells = splitCsv(line)
+    const cells = splitCells(line)
     if (columns === undefined) {
       columns = cells
       continue
@@ -193,29 +194,6 @@ function laddersOf(cells: Readonly<Record<string, string>>): Record<string, Ladd
     }
   }
   return ladders
-}
-
-/** The cells of a line of CSV; quotes are doubled inside quotes. */
-function splitCsv(line: string): string[] {
-  const cells: string[] = []
-  let at = 0
-  while (at <= line.length) {
-    if (line[at] === '"') {
-      let text = ''
-      for (at++; at < line.length; at++) {
-        if (line[at] !== '"') text += line[at]
-        else if (line[at + 1] === '"') text += line[at++]
-        else break
-      }
-      cells.push(text)
-      at += 2
-    } else {
-      const end = line.indexOf(',', at)
-      cells.push(line.slice(at, end < 0 ? line.length : end))
-      at = end < 0 ? line.length + 1 : end + 1
-    }
-  }
-  return cells
 }
 
 function addRow(rows: RowChecks, value: Readonly<Record<string, unknown>>, line: number): void {

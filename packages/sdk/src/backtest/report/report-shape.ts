@@ -168,6 +168,8 @@ export type Report = {
     readonly samples: number
     readonly revisions: number
     readonly trades_without_side: number
+    /** Rows of the feeds of one's own, by name. */
+    readonly data: Readonly<Record<string, number>>
     readonly observed: number
     readonly below_floor: readonly string[]
   }

@@ -64,6 +64,7 @@ export function buildReport(
       samples: world.counts.samples,
       revisions: world.counts.revisions,
       trades_without_side: world.counts.sidelessTrades,
+      data: Object.fromEntries([...world.dataRows].toSorted(([a], [b]) => (a < b ? -1 : 1))),
       observed: observedShare(world),
       below_floor: belowFloors,
     },

@@ -19,7 +19,13 @@ import {
   wholeOption,
 } from '../../command-line/index.ts'
 import { parseMicros } from '../../domain/index.ts'
-import { cacheRollingJob, ROLLING_OPTIONS, rollingScopeOf } from '../backtest-data.ts'
+import {
+  cacheRollingJob,
+  DATA_OPTION,
+  readDataFiles,
+  ROLLING_OPTIONS,
+  rollingScopeOf,
+} from '../backtest-data.ts'
 import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
 import type { WorkerMessage } from '../backtest-worker.ts'
 import { defineCommand, type CliContext } from '../command.ts'
@@ -32,6 +38,7 @@ const OPTIONS = {
   markets: textOption('LIST', 'Markets of the service, VENUE:ID,VENUE:ID,…'),
   ...ROLLING_OPTIONS,
   references: REFERENCES_OPTION,
+  data: DATA_OPTION,
   from: timeOption('From this received time on.'),
   to: timeOption('Up to, but not including, this received time.'),
   ...RUN_OPTIONS,
@@ -120,6 +127,7 @@ function jobOf({ args, options, service }: Context, isRolling: boolean): Backtes
     files: files.map((name) => resolve(name)),
     markets,
     references,
+    data: readDataFiles(options.data),
     client: files.length > 0 ? undefined : service,
     revisions: undefined,
     from: toMicros(options.from),
