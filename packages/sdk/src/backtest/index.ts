@@ -23,6 +23,22 @@ export * from './rolling/find-markets.ts'
 export * from './run.ts'
 export type { Failure } from './strategy-hooks.ts'
 export * from './strategy.ts'
+export {
+  deflateSharpe,
+  sharpeOf,
+  type DeflatedSharpe,
+  type Sharpe,
+} from './sweep/deflated-sharpe.ts'
+export * from './sweep/param-space.ts'
+export { sweepHtml } from './sweep/sweep-html.ts'
+export {
+  summarizeSweep,
+  type HeatMap,
+  type SweepAxis,
+  type SweepCell,
+  type SweepSummary,
+} from './sweep/sweep-summary.ts'
+export * from './sweep/walk-forward.ts'
 export { FEE_TABLE, rulesOf, scheduleOf, type RuleAssumption } from './venues/index.ts'
 export type { TickRange } from './venues/profile.ts'
 export { printWhy, type BookGlance, type Why, type WhyStep } from './why.ts'

@@ -64,6 +64,8 @@ export type RunOptions = {
   /** Called now and then with the time reached and the number of book rows read. */
   readonly onProgress?: (at: number, observations: number) => void
   readonly signal?: AbortSignal
+  /** How many sets of parameters run in all, where they are spread over workers: limits are divided by it. */
+  readonly sets?: number
 }
 
 /** The options of one run. */
@@ -136,9 +138,10 @@ export async function trainHoldout(
   )
   let best = train[0]!
   for (const result of train) if (score(result.report) > score(best.report)) best = result
-  const [holdout] = await runAll({ ...options, events: open(split, to), from: split, to }, [
-    best.params,
-  ])
+  const [holdout] = await runAll(
+    { ...options, events: open(split, to), from: split, to, sets: 1 },
+    [best.params],
+  )
   return { train, best, holdout: holdout! }
 }
 
@@ -190,7 +193,7 @@ export class RunSet {
         (model) =>
           new StrategyRun(
             this.world,
-            strategyOptions(options, each, model, isBracketed, params.length),
+            strategyOptions(options, each, model, isBracketed, options.sets ?? params.length),
           ),
       ),
     )

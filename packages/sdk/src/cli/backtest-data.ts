@@ -70,7 +70,7 @@ export async function cacheRollingJob(
 }
 
 /** Downloads what a job over the service needs; gives the job over those files. */
-async function cacheJob(context: Context, job: BacktestJob): Promise<BacktestJob> {
+export async function cacheJob(context: Context, job: BacktestJob): Promise<BacktestJob> {
   const { io, isQuiet, options, signal } = context
   const { markets, references, from, to } = job
   if (from === undefined || to === undefined) {

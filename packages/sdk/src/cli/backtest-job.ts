@@ -1,4 +1,4 @@
-import { isVenueId, VENUE_IDS, type VenueId } from '../domain/index.ts'
+import { isVenueId, VENUE_IDS, windowMicros, type VenueId } from '../domain/index.ts'
 import {
   GAP_POLICIES,
   grid,
@@ -6,9 +6,13 @@ import {
   QUEUE_MODELS,
   type Assumptions,
   type GapPolicy,
+  randomParams,
   type Params,
+  type ParamRange,
+  type ParamSpace,
   type QueueModel,
   type Revision,
+  type WalkWindow,
 } from '../backtest/index.ts'
 import {
   parsedOption,
@@ -44,7 +48,11 @@ export type BacktestJob = {
   readonly from: number | undefined
   readonly to: number | undefined
   readonly split: number | undefined
+  /** The windows of a walk forward; empty without one. */
+  readonly windows: readonly WalkWindow[]
   readonly params: readonly Params[]
+  /** How many sets of parameters run in all workers. */
+  readonly sets: number
   /** Absent: all models, or one where the strategy is an object. */
   readonly queue: QueueModel | 'bracket' | undefined
   readonly cash: string
@@ -55,6 +63,12 @@ export type BacktestJob = {
   readonly why: number | undefined
 }
 
+/** The lengths of a walk forward, in microseconds. */
+export type WalkLengths = { readonly train: number; readonly test: number }
+
+// Max runs of a sweep.
+const MOST_CELLS = 1000
+
 /** The options of a run; those for data and results are with the command. */
 export const RUN_OPTIONS = {
   params: parsedOption(
@@ -62,6 +76,16 @@ export const RUN_OPTIONS = {
     { value: 'LIST' },
     parseParams,
   ),
+  random: wholeOption(
+    MOST_CELLS,
+    'Draw this many sets of --params, which may have ranges: edge=100..300.',
+  ),
+  'walk-forward': parsedOption(
+    'Choose parameters on each span and test them on the next one, such as 6h/2h.',
+    { value: 'TRAIN/TEST' },
+    parseWalk,
+  ),
+  workers: wholeOption(64, 'Spread the runs of a sweep over this many threads; 1 by default.'),
   split: timeOption('Choose the best parameters before this time and show what they do after it.'),
   queue: wordOption(
     ['bracket', ...QUEUE_MODELS],
@@ -87,33 +111,61 @@ export const RUN_OPTIONS = {
   ),
 }
 
-/** Reads `size=10,edge=100|200` as every combination. */
-function parseParams(text: string): Params[] {
-  if (text === '') return [{}]
-  const values: Record<string, Params[string][]> = {}
-  for (const part of text.split(',')) {
+/** Reads `size=10,edge=100|200,hold=30..90` as the values of each parameter. */
+function parseParams(text: string): ParamSpace {
+  const space: Record<string, ParamSpace[string]> = {}
+  for (const part of text === '' ? [] : text.split(',')) {
     const at = part.indexOf('=')
     const name = part.slice(0, at).trim()
     if (at < 1 || name === '' || name === '__proto__') {
-      throw new UsageError(`--params holds ${part}`, 'It is NAME=VALUE or NAME=VALUE|VALUE.')
+      const hint = 'It is NAME=VALUE, NAME=VALUE|VALUE, or NAME=LOW..HIGH with --random.'
+      throw new UsageError(`--params holds ${part}`, hint)
     }
-    values[name] = part
-      .slice(at + 1)
-      .split('|')
-      .map(parseValue)
+    const values = part.slice(at + 1)
+    space[name] = parseRange(values) ?? values.split('|').map(parseValue)
   }
-  const cells = grid(values)
+  return space
+}
+
+function parseRange(text: string): ParamRange | undefined {
+  const [, low, high] = /^(-?\d+(?:\.\d{1,8})?)\.\.(-?\d+(?:\.\d{1,8})?)$/.exec(text) ?? []
+  if (low === undefined || high === undefined) return undefined
+  const decimals = Math.max(...[low, high].map((bound) => bound.split('.')[1]?.length ?? 0))
+  return { low: Number(low), high: Number(high), decimals }
+}
+
+function parseValue(text: string): Params[string] {
+  if (text === 'true' || text === 'false') return text === 'true'
+  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+}
+
+/** The sets of parameters to run: every combination, or some random ones. */
+function setsOf(space: ParamSpace, random: number | undefined, seed: number): Params[] {
+  if (random !== undefined) return randomParams(space, random, seed)
+  const lists: Record<string, readonly Params[string][]> = {}
+  for (const [name, values] of Object.entries(space)) {
+    if ('low' in values) {
+      throw new UsageError(`--params has a range for ${name}`, 'Add --random N to draw from it.')
+    }
+    lists[name] = values
+  }
+  const cells = grid(lists)
   if (cells.length > MOST_CELLS) {
     throw new UsageError(`--params makes ${cells.length} runs`, `At most ${MOST_CELLS}.`)
   }
   return cells
 }
 
-const MOST_CELLS = 1000
-
-function parseValue(text: string): Params[string] {
-  if (text === 'true' || text === 'false') return text === 'true'
-  return /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : text
+function parseWalk(text: string): WalkLengths {
+  const [, train, test] = /^(\w+)\/(\w+)$/.exec(text) ?? []
+  const lengths = [train, test].map((word) => (word === undefined ? undefined : windowMicros(word)))
+  if (lengths[0] === undefined || lengths[1] === undefined) {
+    throw new UsageError(
+      `--walk-forward is ${text}`,
+      'It is TRAIN/TEST, such as 6h/2h: lengths in minutes (m), hours (h) or days (d).',
+    )
+  }
+  return { train: lengths[0], test: lengths[1] }
 }
 
 /** Reads `venueb-maker=none,venueb-tick=0.01,venuec-fees=none`. */
@@ -159,10 +211,11 @@ export function runOptionsOf(
   options: OptionValues<typeof RUN_OPTIONS>,
 ): Pick<
   BacktestJob,
-  'params' | 'queue' | 'cash' | 'seed' | 'latencyMicros' | 'gapPolicy' | 'assume'
+  'params' | 'sets' | 'queue' | 'cash' | 'seed' | 'latencyMicros' | 'gapPolicy' | 'assume'
 > {
-  const { params = [{}], queue, cash = '1000', seed = 1 } = options
+  const { queue, cash = '1000', seed = 1 } = options
+  const params = setsOf(options.params ?? {}, options.random, seed)
   const { latency: latencyMicros = 50_000, 'gap-policy': gapPolicy = 'cancel' } = options
   const { assume = parseAssume('') } = options
-  return { params, queue, cash, seed, latencyMicros, gapPolicy, assume }
+  return { params, sets: params.length, queue, cash, seed, latencyMicros, gapPolicy, assume }
 }

@@ -4,21 +4,16 @@ import {
   printWhy,
   sweep,
   trainHoldout,
+  walkForward,
   type BacktestResult,
   type Report,
-  type Revision,
   type RunOptions,
-  type Strategy,
-  type StrategyFactory,
+  type WalkStep,
 } from '../backtest/index.ts'
-import { dataFile } from '../backtest/feeds/data-file-node.ts'
-import { createClient } from '../client/index.ts'
-import { PriorbookError, printMicros, VENUE_IDS, VENUES, type Micros } from '../domain/index.ts'
-import { downloadSource, replay, type Replay } from '../replay/index.ts'
-import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
+import { PriorbookError } from '../domain/index.ts'
+import type { Replay } from '../replay/index.ts'
 import type { BacktestJob } from './backtest-job.ts'
-import type { MarketName } from './options.ts'
-import { readRevisions } from './tape-cache.ts'
+import { loadStrategy, openJob, revisionsOf, runOptionsOfJob } from './open-job.ts'
 
 /** Messages of the worker: heartbeat, notice, progress, result or failure. */
 export type WorkerMessage =
@@ -30,6 +25,8 @@ export type WorkerMessage =
       readonly report: Report
       readonly all: readonly Report[]
       readonly train: readonly Report[]
+      /** The windows of a walk forward, in which case `all` has their tests. */
+      readonly walk: readonly WalkStep[]
       readonly why: string | undefined
     }
   | { readonly type: 'failed'; readonly code: string | undefined; readonly message: string }
@@ -55,72 +52,37 @@ try {
 }
 
 async function run(job: BacktestJob): Promise<void> {
-  const strategy = await loadStrategy(job.strategy)
-  const { client, files, markets } = job
-  const revisions = job.revisions ?? (client === undefined ? undefined : await recordsOf(job))
-  const replays: Replay[] = []
-  const open = (from: number | undefined, to: number | undefined): Replay => {
-    const range = {
-      ...(from === undefined ? {} : { start: from }),
-      ...(to === undefined ? {} : { end: to }),
-    }
-    if (client === undefined) {
-      const opened = replayFiles(files, range)
-      replays.push(opened)
-      return opened
-    }
-    const caller = createClient(client)
-    const times = {
-      ...(from === undefined ? {} : { start_time: printMicros(from as Micros) }),
-      ...(to === undefined ? {} : { end_time: printMicros(to as Micros) }),
-    }
-    const sources = markets.flatMap(({ venue, market_id }) =>
-      (VENUES[venue].hasTrades ? (['books', 'trades'] as const) : (['books'] as const)).map(
-        (dataset) =>
-          downloadSource(caller, { venue, market_id, dataset, format: 'tape' as const, ...times }),
-      ),
-    )
-    const prices = VENUE_IDS.filter((venue) => VENUES[venue].references.length > 0).flatMap(
-      (venue) =>
-        job.references.map((asset) => {
-          const scope = { venue, dataset: 'reference', asset, format: 'tape' } as const
-          return downloadSource(caller, { ...scope, ...times })
-        }),
-    )
-    const platform = createReplayPlatform()
-    return replay({ sources: [...sources, ...prices], platform, ...range })
-  }
-  const { from, to, split } = job
+  const { from, to, split, params, windows } = job
+  const revisions = await revisionsOf(job)
   const common: Omit<RunOptions, 'events'> = {
-    strategy,
-    ...(job.queue === undefined ? {} : { queue: job.queue }),
-    cash: job.cash,
-    seed: job.seed,
-    latency: { entry: job.latencyMicros, cancel: job.latencyMicros },
-    gapPolicy: job.gapPolicy,
-    data: job.data.map(({ name, path, column }) => ({
-      name,
-      rows: { [Symbol.asyncIterator]: () => dataFile(path, column) },
-    })),
-    assume: job.assume,
-    ...(revisions === undefined ? { records: 'newest' } : { revisions }),
-    ...(from === undefined ? {} : { from }),
-    ...(to === undefined ? {} : { to }),
+    ...runOptionsOfJob(job, await loadStrategy(job.strategy), revisions),
     onProgress: (at, observations) => say({ type: 'progress', at, observations }),
+  }
+  const replays: Replay[] = []
+  const open = (start: number | undefined, end: number | undefined): Replay => {
+    const opened = openJob(job, start, end)
+    if (job.client === undefined) replays.push(opened)
+    return opened
+  }
+  if (windows.length > 0) {
+    const walk = await walkForward({ ...common, open, params, windows })
+    const all = walk.map(({ test }) => test)
+    noteRecords(replays)
+    say({ type: 'done', report: all[0]!, all, train: [], walk, why: undefined })
+    return
   }
   if (split !== undefined) {
     const range = { from: from ?? 0, to: to ?? Number.MAX_SAFE_INTEGER }
-    const { params } = job
     const { train, holdout } = await trainHoldout({ ...common, ...range, open, split, params })
     noteRecords(replays)
     return finish(job, [holdout], train)
   }
-  const [first = {}] = job.params
+  const [first = {}] = params
   const events = open(from, to)
   const results =
-    job.params.length === 1
+    params.length === 1
       ? [await backtest({ ...common, events, params: first })]
-      : await sweep({ ...common, events, params: job.params })
+      : await sweep({ ...common, events, params })
   noteRecords(replays)
   finish(job, results, [])
 }
@@ -147,6 +109,7 @@ function finish(
     report: best.report,
     all: results.map(({ report }) => report),
     train: train.map(({ report }) => report),
+    walk: [],
     why:
       job.why === undefined
         ? undefined
@@ -154,24 +117,4 @@ function finish(
           ? `There is no order ${job.why}.`
           : printWhy(why),
   })
-}
-
-// A module gives its strategy as `strategy`, or as its default.
-async function loadStrategy(url: string): Promise<Strategy | StrategyFactory> {
-  const module = (await import(url)) as { readonly strategy?: unknown; readonly default?: unknown }
-  const found = module.strategy ?? module.default
-  if (typeof found === 'function' || (typeof found === 'object' && found !== null)) return found
-  throw new PriorbookError('invalid_argument', `${url} exports no strategy`)
-}
-
-async function recordsOf({ client, markets }: BacktestJob): Promise<Revision[]> {
-  const caller = createClient(client!)
-  const names = markets.toSorted((left, right) => (nameOf(left) < nameOf(right) ? -1 : 1))
-  const revisions: Revision[] = []
-  for (const market of names) revisions.push(...(await readRevisions(caller, market)))
-  return revisions
-}
-
-function nameOf({ venue, market_id }: MarketName): string {
-  return `${venue}:${market_id}`
 }

@@ -11,7 +11,7 @@ export type DataRow = {
 /** A series of one's own that a run plays among the recorded events. */
 export type DataFeed = {
   readonly name: string
-  /** Rows in order of their time; each run reads them once. */
+  /** Rows in order of their time. Where several windows are run, each iterates over them anew. */
   readonly rows: AsyncIterable<DataRow> | Iterable<DataRow>
   /** How much later than `time` the strategy receives a row, in microseconds; 0 by default. */
   readonly delay?: number

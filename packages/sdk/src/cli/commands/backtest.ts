@@ -1,38 +1,38 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Worker } from 'node:worker_threads'
 import {
   hashReport,
   printReport,
   REPORT_TABLES,
   reportCsv,
   reportHtml,
+  summarizeSweep,
+  summarizeWalk,
+  sweepHtml,
+  walkWindows,
   type Report,
+  type RollingScope,
+  type WalkWindow,
 } from '../../backtest/index.ts'
-import {
-  layTable,
-  ProgressBar,
-  textOption,
-  timeOption,
-  UsageError,
-  wholeOption,
-} from '../../command-line/index.ts'
+import { textOption, timeOption, UsageError, wholeOption } from '../../command-line/index.ts'
 import { parseMicros } from '../../domain/index.ts'
 import {
+  cacheJob,
   cacheRollingJob,
   DATA_OPTION,
   readDataFiles,
   ROLLING_OPTIONS,
   rollingScopeOf,
 } from '../backtest-data.ts'
-import { RUN_OPTIONS, runOptionsOf, type BacktestJob } from '../backtest-job.ts'
-import type { WorkerMessage } from '../backtest-worker.ts'
+import { RUN_OPTIONS, runOptionsOf, type BacktestJob, type WalkLengths } from '../backtest-job.ts'
+import { runWorkers, type Done } from '../backtest-workers.ts'
 import { defineCommand, type CliContext } from '../command.ts'
 import { summarize } from '../backtest-summary.ts'
 import { printTables } from '../backtest-tables.ts'
 import { CliError } from '../errors.ts'
 import { parseMarket, REFERENCES_OPTION } from '../options.ts'
+import { printCells, printSweep, printWalk } from '../sweep-text.ts'
 
 const OPTIONS = {
   markets: textOption('LIST', 'Markets of the service, VENUE:ID,VENUE:ID,…'),
@@ -67,32 +67,56 @@ export const BACKTEST = defineCommand({
     'priorbook backtest strategy.ts --contract BTC-15m --from 2026-08-11 --to 2026-08-12',
     'priorbook backtest strategy.ts books.pbx trades.pbx --out report --queue bracket',
     "priorbook backtest strategy.ts *.pbx --params 'jump=600|1000|1500,hold=60|180' --split 2026-08-10",
+    "priorbook backtest strategy.ts --series KXBTC15M --from 2026-08-11 --to 2026-08-13 --params 'edge=100..500' --random 40 --walk-forward 12h/4h --workers 2",
   ],
   async run(context) {
     const { options, io } = context
     const scope = rollingScopeOf(context)
     const asked = jobOf(context, scope !== undefined)
-    const job = scope === undefined ? asked : await cacheRollingJob(context, asked, scope)
-    const done = await runWorker(context, job)
-    const { out } = options
-    if (out !== undefined) writeReport(out, done.report)
+    const { out, workers = 1, timeout: seconds = 60 } = options
+    const job = await withData(context, asked, scope, workers)
+    const done = await runWorkers({ ...context, seconds }, job, workers)
+    if (out !== undefined) writeResults(out, done)
     if (context.isJson) {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
       return
     }
+    if (done.walk.length > 0) {
+      await io.write(printWalk(done.walk))
+      return refuseFailed(done.all)
+    }
     await io.write(summarize(done.report, await hashReport(done.report)))
     if (done.report.markets.length > 1) await io.write(printTables(done.report))
-    if (done.train.length > 0) await io.write(`\nbefore the split\n${cells(done.train)}`)
-    if (done.all.length > 1) await io.write(`\n${cells(done.all)}`)
+    if (done.train.length > 0) await io.write(`\nbefore the split\n${sweepText(done.train)}`)
+    if (done.all.length > 1) await io.write(`\n${sweepText(done.all)}`)
     if (done.why !== undefined) await io.write(`\n${done.why}\n`)
     if (out !== undefined) io.note(`${out}: report.html, report.json, ${REPORT_TABLES.join(', ')}`)
-    if (done.report.status === 'failed') {
-      throw new CliError('failed', `the strategy failed: ${done.report.failure?.message ?? ''}`)
-    }
+    refuseFailed([done.report])
   },
 })
 
-type Done = Extract<WorkerMessage, { readonly type: 'done' }>
+function refuseFailed(reports: readonly Report[]): void {
+  for (const { status, failure } of reports) {
+    if (status === 'failed') {
+      throw new CliError('failed', `the strategy failed: ${failure?.message ?? ''}`)
+    }
+  }
+}
+
+function sweepText(reports: readonly Report[]): string {
+  return `${printCells(reports)}\n${printSweep(summarizeSweep(reports))}`
+}
+
+// Several workers read the same files, so that nothing is downloaded twice.
+async function withData(
+  context: Context,
+  job: BacktestJob,
+  scope: RollingScope | undefined,
+  workers: number,
+): Promise<BacktestJob> {
+  if (scope !== undefined) return cacheRollingJob(context, job, scope)
+  return job.client !== undefined && workers > 1 ? cacheJob(context, job) : job
+}
 
 function jobOf({ args, options, service }: Context, isRolling: boolean): BacktestJob {
   const [file, ...files] = args
@@ -122,6 +146,8 @@ function jobOf({ args, options, service }: Context, isRolling: boolean): Backtes
     if (text === undefined) return undefined
     return /^\d+$/.test(text) ? Number(text) * (text.length === 13 ? 1000 : 1) : parseMicros(text)
   }
+  const [from, to] = [toMicros(options.from), toMicros(options.to)]
+  const windows = windowsOf(options['walk-forward'], from, to, options.split !== undefined)
   return {
     strategy: pathToFileURL(resolve(file)).href,
     files: files.map((name) => resolve(name)),
@@ -130,112 +156,40 @@ function jobOf({ args, options, service }: Context, isRolling: boolean): Backtes
     data: readDataFiles(options.data),
     client: files.length > 0 ? undefined : service,
     revisions: undefined,
-    from: toMicros(options.from),
-    to: toMicros(options.to),
+    from,
+    to,
+    windows,
     split: toMicros(options.split),
     why: options.why,
     ...runOptionsOf(options),
   }
 }
 
-// Built, the worker stands beside this file as JavaScript.
-const WORKER = new URL(
-  import.meta.url.endsWith('.ts') ? '../backtest-worker.ts' : '../backtest-worker.js',
-  import.meta.url,
-)
-
-function runWorker(context: Context, job: BacktestJob): Promise<Done> {
-  const { io, isQuiet, options, signal } = context
-  const { timeout: seconds = 60 } = options
-  const bar = isQuiet ? undefined : new ProgressBar(io, '')
-  const worker = new Worker(WORKER, { workerData: job })
-  return new Promise((settle, reject) => {
-    let seen = Date.now()
-    const watch = setInterval(() => {
-      if (Date.now() - seen < seconds * 1000) return
-      finish(() =>
-        reject(
-          new CliError(
-            'failed',
-            `the strategy did not come back for ${seconds} s and was stopped`,
-            'It loops, or computes too long in one hook; --timeout gives it more time.',
-          ),
-        ),
-      )
-    }, 250)
-    const stop = (): void => finish(() => reject(signal.reason as Error))
-    const finish = (end: () => void): void => {
-      clearInterval(watch)
-      signal.removeEventListener('abort', stop)
-      void worker.terminate()
-      bar?.end()
-      end()
-    }
-    signal.addEventListener('abort', stop)
-    worker.on('error', (error) => finish(() => reject(error as Error)))
-    worker.on('message', (message: WorkerMessage) => {
-      seen = Date.now()
-      switch (message.type) {
-        case 'alive':
-          return
-        case 'notice':
-          if (!isQuiet) io.note(message.text)
-          return
-        case 'progress':
-          if (bar !== undefined) showProgress(bar, job, message.at, message.observations)
-          return
-        case 'failed':
-          finish(() => reject(failure(message)))
-          return
-        case 'done':
-          finish(() => settle(message))
-      }
-    })
-  })
-}
-
-function failure({ code, message }: Extract<WorkerMessage, { readonly type: 'failed' }>): Error {
-  if (code === 'no_data') return new CliError('empty', message)
-  if (code === 'fee_unknown') {
-    return new UsageError(message, 'Such as --assume venueb-maker=none or venuec-fees=none.')
+function windowsOf(
+  lengths: WalkLengths | undefined,
+  from: number | undefined,
+  to: number | undefined,
+  isSplit: boolean,
+): readonly WalkWindow[] {
+  if (lengths === undefined) return []
+  if (isSplit) throw new UsageError('either --split or --walk-forward, not both')
+  if (from === undefined || to === undefined) {
+    throw new UsageError('--walk-forward needs a range', 'Add --from and --to.')
   }
-  return code === undefined ? new CliError('failed', message) : new UsageError(message)
+  return walkWindows(from, to, lengths.train, lengths.test)
 }
 
-function showProgress(bar: ProgressBar, job: BacktestJob, at: number, observations: number): void {
-  const { from, to } = job
-  const place = new Date(at / 1000).toISOString().slice(0, 19)
-  const text = `${place}  ${(observations / 1e6).toFixed(2)} M books`
-  if (from === undefined || to === undefined) bar.update(0, undefined, text)
-  else bar.update(at - from, to - from, text)
-}
-
-function cells(reports: readonly Report[]): string {
-  const rows = reports
-    .toSorted((left, right) => Number(right.headline.pnl) - Number(left.headline.pnl))
-    .map(({ run, headline, fills }) => [
-      Object.entries(run.params)
-        .map(([name, value]) => `${name}=${String(value)}`)
-        .join(' '),
-      headline.pnl,
-      headline.fees,
-      String(fills.count),
-    ])
-  const right = true
-  const columns = [
-    { head: 'params' },
-    { head: 'result', right },
-    { head: 'fees', right },
-    { head: 'fills', right },
-  ]
-  return `${layTable(columns, rows).join('\n')}\n`
-}
-
-function writeReport(folder: string, report: Report): void {
+function writeResults(folder: string, { report, all, train, walk }: Done): void {
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, 'report.json'), printReport(report))
-  writeFileSync(join(folder, 'report.html'), reportHtml(report))
-  for (const table of REPORT_TABLES) {
-    writeFileSync(join(folder, `${table}.csv`), reportCsv(report, table))
+  const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
+  const reports = train.length > 0 ? train : all
+  if (walk.length > 0) write('walk.json', `${JSON.stringify(summarizeWalk(walk), undefined, 1)}\n`)
+  else if (reports.length > 1) {
+    const summary = summarizeSweep(reports)
+    write('sweep.json', `${JSON.stringify(summary, undefined, 1)}\n`)
+    write('sweep.html', sweepHtml(summary))
   }
+  write('report.json', printReport(report))
+  write('report.html', reportHtml(report))
+  for (const table of REPORT_TABLES) write(`${table}.csv`, reportCsv(report, table))
 }
