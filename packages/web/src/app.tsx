@@ -1,17 +1,24 @@
 import { place } from './app/router.ts'
-import { ComparePage } from './pages/compare-page.tsx'
-import { ContractsPage } from './pages/contracts-page.tsx'
-import { CoveragePage } from './pages/coverage-page.tsx'
-import { EventPage } from './pages/event-page.tsx'
-import { EventsPage } from './pages/events-page.tsx'
 import { HomePage } from './pages/home-page.tsx'
-import { KeyPage } from './pages/key-page.tsx'
-import { MarketPage } from './pages/market-page.tsx'
-import { MarketsPage } from './pages/markets-page.tsx'
-import { ReferencePage } from './pages/reference-page.tsx'
-import { StatusPage } from './pages/status-page.tsx'
+import { lazyPage } from './ui/lazy-page.tsx'
 import { EmptyNote } from './ui/trouble-note.tsx'
 import { TopBar } from './ui/top-bar.tsx'
+
+// A visit begins with the start page; all other pages are fetched when they are opened.
+const ComparePage = lazyPage(async () => (await import('./pages/compare-page.tsx')).ComparePage)
+const ContractsPage = lazyPage(
+  async () => (await import('./pages/contracts-page.tsx')).ContractsPage,
+)
+const CoveragePage = lazyPage(async () => (await import('./pages/coverage-page.tsx')).CoveragePage)
+const EventPage = lazyPage(async () => (await import('./pages/event-page.tsx')).EventPage)
+const EventsPage = lazyPage(async () => (await import('./pages/events-page.tsx')).EventsPage)
+const KeyPage = lazyPage(async () => (await import('./pages/key-page.tsx')).KeyPage)
+const MarketPage = lazyPage(async () => (await import('./pages/market-page.tsx')).MarketPage)
+const MarketsPage = lazyPage(async () => (await import('./pages/markets-page.tsx')).MarketsPage)
+const ReferencePage = lazyPage(
+  async () => (await import('./pages/reference-page.tsx')).ReferencePage,
+)
+const StatusPage = lazyPage(async () => (await import('./pages/status-page.tsx')).StatusPage)
 
 /** The explorer. */
 export function App() {
