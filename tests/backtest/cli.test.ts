@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -81,6 +82,41 @@ describe('priorbook backtest', () => {
     for (const name of ['orders', 'markets', 'equity', 'settlements']) {
       expect(existsSync(join(out, `${name}.csv`))).toBe(true)
     }
+  })
+
+  it('writes what the run was made of, and compares two reports', async () => {
+    const [one, two] = [join(folder, 'one'), join(folder, 'two')]
+    const file = strategyFile('compared', TAKER)
+    const words = [file, ...files, '-q', '--out'] as const
+    await priorbook('backtest', ...words, one)
+    await priorbook('backtest', ...words, two, '--params', 'size=3')
+    const [first, second] = [join(one, 'report.json'), join(two, 'report.json')]
+    const { inputs } = JSON.parse(readFileSync(first, 'utf8')) as {
+      inputs: { strategy: { sha256: string }; files: { name: string; sha256: string }[] }
+    }
+    const digest = (path: string): string => hash('sha256', readFileSync(path), 'hex')
+    expect(inputs.strategy.sha256).toBe(digest(file))
+    expect(inputs.files.map(({ sha256 }) => sha256)).toEqual(files.map(digest))
+    const html = readFileSync(join(one, 'report.html'), 'utf8')
+    expect(html).toContain(digest(file))
+    expect(html).toMatch(/href="http:\/\/127\.0\.0\.1:8780\/market\/venue[abc]\/[^"]+\?t=2026-/)
+
+    const out = join(folder, 'compared-out')
+    const run = await priorbook('backtest', '--compare', first, second, '--out', out)
+    expect(run.status).toBe(EXIT_CODES.ok.status)
+    expect(run.out).toMatch(/^ +one +two +difference$/m)
+    expect(run.out).toMatch(/^result +-?[\d.]+ +-?[\d.]+ +-?[\d.]+$/m)
+    expect(run.out).toMatch(/^parameters +\{\} +\{"size":3\}$/m)
+    expect(run.out).not.toContain('strategy file')
+    expect(readFileSync(join(out, 'comparison.html'), 'utf8')).toContain('one and two')
+
+    const alone = await priorbook('backtest', '--compare', first)
+    expect(alone.status).toBe(EXIT_CODES.usage.status)
+    const wrong = await priorbook('backtest', '--compare', first, file)
+    expect(wrong.status).toBe(EXIT_CODES.incomplete.status)
+    expect(wrong.err).toContain('The file is not JSON.')
+    const absent = await priorbook('backtest', '--compare', first, join(folder, 'none.json'))
+    expect(absent.status).toBe(EXIT_CODES.not_found.status)
   })
 
   it('sweeps and tests on a holdout with the same result every time', async () => {

@@ -1,4 +1,5 @@
 import { POW10, VENUES, VENUE_IDS, type VenueId } from '../domain/index.ts'
+import { DailyEquity } from './daily-equity.ts'
 import type { FeeCharge } from './fees.ts'
 import { MONEY_DECIMALS, MONEY_ONE, mulDiv, notional, payoutOf, priceOne } from './money.ts'
 
@@ -283,6 +284,7 @@ export class Ledger {
   /** The sum of what the accounts started with. */
   readonly start: number
   readonly curve: EquityCurve
+  readonly days: DailyEquity = new DailyEquity()
   /** Money units tied up in positions and set aside for orders: now, at most, and integrated over time. */
   capital = 0
   capitalPeak = 0
@@ -351,7 +353,9 @@ export class Ledger {
 
   /** Adds a point to the equity curve. */
   sample(at: number): void {
-    this.curve.add(at, this.equity(), this.capital)
+    const equity = this.equity()
+    this.days.note(at, equity)
+    this.curve.add(at, equity, this.capital)
   }
 
   /** Ends the integral of the capital and the equity curve. */

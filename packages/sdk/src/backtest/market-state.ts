@@ -14,6 +14,7 @@ import { Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
 import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
 import type { RejectReason } from './order.ts'
+import { PriceCurve } from './price-curve.ts'
 import { ProvenTicks } from './proven-ticks.ts'
 import type { BookView } from './strategy.ts'
 import {
@@ -200,6 +201,8 @@ export class MarketState {
   /** True while rows are whole books between which any number of changes may have happened. */
   isPolled: boolean
   readonly openGaps: Gap[] = []
+  /** Best prices of the first outcome, for reports. */
+  readonly prices: PriceCurve = new PriceCurve()
   gapsSeen = 0
   payouts: readonly number[] | undefined
   settledAt = 0

@@ -18,7 +18,7 @@ import type {
   TradeEvent,
 } from '../replay/index.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
-import { shownPrice } from './money.ts'
+import { PRICE_ONE, shownPrice } from './money.ts'
 import type { DataEvent } from './feeds/data-feed.ts'
 import { References } from './references.ts'
 import {
@@ -213,6 +213,7 @@ export class World implements RunEnvironment {
         }
       }
     }
+    if (at >= market.prices.due && market.primary === book) samplePrices(book, at)
     if (at >= this.sampleDue) this.sampleEquity(at)
   }
 
@@ -418,8 +419,8 @@ export class World implements RunEnvironment {
   private sampleEquity(at: number): void {
     let due = Infinity
     for (const { ledger } of this.runs) {
-      if (at >= ledger.curve.due) ledger.sample(at)
-      due = Math.min(due, ledger.curve.due)
+      if (at >= ledger.curve.due || at >= ledger.days.due) ledger.sample(at)
+      due = Math.min(due, ledger.curve.due, ledger.days.due)
     }
     this.sampleDue = due
   }
@@ -479,5 +480,18 @@ export class World implements RunEnvironment {
       case 'instrument':
         return this.booksByKey.get(`${gap.venue}:${gap.key}`)?.market === state
     }
+  }
+}
+
+// Prices of the first outcome, whichever outcome the book shows.
+function samplePrices(book: InstrumentBook, at: number): void {
+  const { ladder, market, outcome } = book
+  const bid = ladder.bestBid === 0 ? null : book.shown(ladder.bestBid)
+  const ask = ladder.bestAsk === ladder.one ? null : book.shown(ladder.bestAsk)
+  if (outcome === 0) market.prices.add(at, bid, ask)
+  else {
+    const other = (price: number | null): number | null =>
+      price === null ? null : PRICE_ONE - price
+    market.prices.add(at, other(ask), other(bid))
   }
 }

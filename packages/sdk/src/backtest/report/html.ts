@@ -1,42 +1,57 @@
 import { EVIDENCE_CLASSES, REJECT_REASONS, type RejectReason } from '../order.ts'
 import { plotsOf } from './plots.ts'
 import type { Report } from './report-shape.ts'
+import { instantLink, marketPlots } from './market-plots.ts'
+import { cents, table, toReportPage } from './page.ts'
+import type { DayRatio } from './ratios.ts'
 import { escapeHtml } from './svg.ts'
 
+/** Where the page may link to. */
+export type ReportPageOptions = {
+  /** The address of an explorer: fills then link to the book of their instant. */
+  readonly explorer?: string
+}
+
 /** The report as one self-contained page: no script, no font, no network. */
-export function reportHtml(report: Report): string {
+export function reportHtml(report: Report, options: ReportPageOptions = {}): string {
   const { run, headline } = report
   const plots = plotsOf(report).map(
     ({ title, about, svg }) =>
       `<figure><figcaption><h2>${escapeHtml(title)}</h2><p>${escapeHtml(about)}</p></figcaption>${svg}</figure>`,
   )
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>${escapeHtml(run.strategy)}: ${escapeHtml(headline.pnl)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<header>
-<p class="brand">Priorbook backtest</p>
-<h1>${escapeHtml(run.strategy)}</h1>
-<p class="range">${escapeHtml(run.from.slice(0, 19))} to ${escapeHtml(run.to.slice(0, 19))} UTC · ${paramsText(run.params)}seed ${run.seed} · ${escapeHtml(run.queue)} queue · gaps: ${escapeHtml(run.gap_policy)}</p>
-</header>
-<main>
-${noticesHtml(report)}
+  const range = `${escapeHtml(run.from.slice(0, 19))} to ${escapeHtml(run.to.slice(0, 19))} UTC · ${paramsText(run.params)}seed ${run.seed} · ${escapeHtml(run.queue)} queue · gaps: ${escapeHtml(run.gap_policy)}`
+  const body = `${noticesHtml(report)}
 ${tilesHtml(report)}
+${marketsHtml(report, options.explorer)}
 <section class="plots">
 ${plots.join('\n')}
 </section>
 ${tablesHtml(report)}
-<footer>${report.disclaimer.map((text) => `<p>${escapeHtml(text)}</p>`).join('')}</footer>
-</main>
-</body>
-</html>
-`
+<footer>${report.disclaimer.map((text) => `<p>${escapeHtml(text)}</p>`).join('')}</footer>`
+  return toReportPage({
+    title: `${run.strategy}: ${headline.pnl}`,
+    heading: run.strategy,
+    range,
+    body,
+  })
+}
+
+function marketsHtml(report: Report, explorer: string | undefined): string {
+  const plots = marketPlots(report, explorer)
+  if (plots.length === 0) return ''
+  const figures = plots.map(({ market, title, about, svg, positionSvg }) => {
+    const first = report.fills_kept.find((fill) => fill.market === market)!
+    const link =
+      explorer === undefined
+        ? ''
+        : ` <a href="${escapeHtml(instantLink(explorer, market, first.at))}">Open in the explorer</a>`
+    return `<figure><figcaption><h3>${escapeHtml(title)}</h3><p>${escapeHtml(about)}${link}</p></figcaption>${svg}${positionSvg}</figure>`
+  })
+  const about =
+    explorer === undefined
+      ? 'Above: price with fills; below: the position, first outcome less second. Hatched: not recorded.'
+      : 'Above: price with fills, each a link to the book of its instant in the explorer; below: the position, first outcome less second. Hatched: not recorded.'
+  return `<section><h2>Markets over time</h2><p class="about">${about} The markets with the largest results are drawn, at most 30.</p><div class="markets-plots">${figures.join('')}</div></section>`
 }
 
 function paramsText(params: Report['run']['params']): string {
@@ -50,6 +65,8 @@ function noticesHtml({ notices, status }: Report): string {
   return `<ul class="notices ${status}">${items}</ul>`
 }
 
+type Tile = readonly [name: string, value: string, note: string, tone?: string]
+
 function tilesHtml({
   headline,
   bracket,
@@ -58,15 +75,14 @@ function tilesHtml({
   fills,
   coverage,
   calibration,
+  performance,
 }: Report): string {
-  const percent = (value: number | null): string =>
-    value === null ? '–' : `${(value * 100).toFixed(1)} %`
   const isOne = bracket === null || bracket.is_one_number
   const band =
     confidence.low === null
       ? 'too few events for a confidence band'
       : `95 %: ${confidence.low.toFixed(2)} to ${confidence.high!.toFixed(2)} over ${confidence.events} events`
-  const tiles: (readonly [name: string, value: string, note: string, tone?: string])[] = [
+  const tiles: readonly Tile[] = [
     isOne
       ? ['Result', cents(headline.pnl), band, tone(headline.pnl)]
       : [
@@ -97,6 +113,7 @@ function tilesHtml({
       calibration.brier.strategy?.toFixed(4) ?? '–',
       calibration.brier.mid === null ? 'no forecasts' : `mid: ${calibration.brier.mid.toFixed(4)}`,
     ],
+    ...performanceTiles(performance),
     [
       'Observed',
       percent(coverage.observed),
@@ -110,10 +127,50 @@ function tilesHtml({
   return `<dl class="tiles">${cells.join('')}</dl>`
 }
 
+function performanceTiles(performance: Report['performance']): Tile[] {
+  const { round_trips: trips, days } = performance
+  return [
+    ratioTile('Sharpe by day', performance.sharpe, days.length),
+    ratioTile('Sortino by day', performance.sortino, days.length),
+    [
+      'Win rate',
+      percent(trips.win_rate),
+      `${trips.won} of ${trips.count} round trips, ${trips.open} open`,
+    ],
+    [
+      'Turnover',
+      performance.turnover === null ? '–' : `${performance.turnover.toFixed(1)} ×`,
+      `of mean capital; ${percent(performance.maker_share)} of the volume as maker`,
+    ],
+    [
+      'Time in the market',
+      percent(performance.time_in_market),
+      `${trips.mean_hold_s === null ? '–' : seconds(trips.mean_hold_s)} a round trip`,
+    ],
+  ]
+}
+
+function ratioTile(name: string, ratio: DayRatio, days: number): Tile {
+  const { annual, annual_error: error, daily } = ratio
+  if (annual === null) return [name, '–', `${days} days: at least two with a spread are needed`]
+  const few = days < FEW_DAYS ? '; few days: hardly a statement' : ''
+  return [
+    name,
+    `${annual.toFixed(2)} ± ${error!.toFixed(2)}`,
+    `a year, one standard error; ${daily!.toFixed(3)} a day over ${days} days${few}`,
+  ]
+}
+
+// Below this many days the error itself is uncertain.
+const FEW_DAYS = 20
+
 function tablesHtml(report: Report): string {
   return [
     evidenceTable(report),
     factsTable(report),
+    daysTable(report),
+    assumptionsTable(report),
+    inputsTable(report),
     refusalsTable(report),
     venuesTable(report),
     baselinesTable(report),
@@ -152,6 +209,41 @@ function factsTable({ orders, slippage, exposure, gaps }: Report): string {
     ['what', 'value'],
     facts.map(([name, values]) => [name, values.join(' / ')]),
   )
+}
+
+// Max days listed, the newest ones; the JSON holds all of them.
+const LISTED_DAYS = 60
+
+function daysTable({ performance }: Report): string {
+  const rows = performance.days.slice(-LISTED_DAYS).map(({ day, pnl }) => [day, pnl])
+  return rows.length < 2 ? '' : table('Result by day', ['day (UTC)', 'result'], rows)
+}
+
+function assumptionsTable({ run, markets }: Report): string {
+  const bases = [...new Set(markets.map(({ fee_basis: basis }) => basis))].slice(0, 8)
+  const rows = [
+    ['latency, microseconds', JSON.stringify(run.latency)],
+    ['queue of resting orders', run.queue],
+    ['resting orders where a gap begins', run.gap_policy],
+    ['a trade and its change of the book are the same within', seconds(run.print_lag_us / 1e6)],
+    ['near a gap', seconds(run.near_gap_us / 1e6)],
+    ['cash at the start', JSON.stringify(run.cash)],
+    ['assumed where no record says', JSON.stringify(run.assume)],
+    ['fees by', bases.join('; ')],
+  ]
+  return table('Latency and assumptions', ['what', 'value'], rows)
+}
+
+function inputsTable({ inputs }: Report): string {
+  if (inputs === undefined) return ''
+  const { strategy, files, priorbook, rows_sha256: hash } = inputs
+  const rows = [
+    ['Priorbook', priorbook, ''],
+    [`strategy ${strategy.name}`, `${strategy.bytes} bytes`, strategy.sha256],
+    ...files.map(({ name, bytes, sha256 }) => [name, `${bytes} bytes`, sha256]),
+    ['rows that were read', 'keys, sequences, counts', hash],
+  ]
+  return table('Data and code', ['what', 'size', 'SHA-256'], rows)
 }
 
 function refusalsTable({ orders }: Report): string {
@@ -217,30 +309,12 @@ function marketsTable({ markets }: Report): string {
   )
 }
 
+function percent(value: number | null): string {
+  return value === null ? '–' : `${(value * 100).toFixed(1)} %`
+}
+
 function words(name: string): string {
   return name.replaceAll('_', ' ')
-}
-
-function table(
-  title: string,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
-  const line = (tag: 'th' | 'td', cells: readonly string[]): string =>
-    `<tr>${cells.map((text) => `<${tag}${isNumber(text) ? ' class="number"' : ''}>${escapeHtml(text)}</${tag}>`).join('')}</tr>`
-  return `<section><h2>${escapeHtml(title)}</h2><div class="scroll"><table><thead>${line('th', head)}</thead><tbody>${rows.map((row) => line('td', row)).join('')}</tbody></table></div></section>`
-}
-
-function isNumber(text: string): boolean {
-  return /^-?\d[\d.,]*( %)?$/.test(text)
-}
-
-// Two decimals; the exact amounts are in the tables and in the JSON.
-function cents(text: string): string {
-  return Number(text).toLocaleString('en-US', {
-    minimumFractionDigits: 2,
-    maximumFractionDigits: 2,
-  })
 }
 
 function rangeText(bracket: NonNullable<Report['bracket']>): string {
@@ -261,43 +335,3 @@ function seconds(value: number | null): string {
 function tenThousandths(value: number | null): string {
   return value === null ? '–' : `${(value / 100).toFixed(3)} cents per share`
 }
-
-/** The look of a report page: light and dark, no fonts from anywhere. */
-const STYLE = `
-:root { --ground: #f7f7f5; --card: #ffffff; --ink: #1c1e21; --soft: #6a6f76; --rule: #e3e3df; --first: #2f5fd0; --second: #b4690e; --gain: #1b7f4d; --loss: #c0392b; --gap: #b9b4a7; }
-@media (prefers-color-scheme: dark) { :root { --ground: #131416; --card: #1c1e21; --ink: #eceae6; --soft: #9a9fa6; --rule: #2e3136; --first: #7ea2ff; --second: #e0a458; --gain: #52c08a; --loss: #ff7b6b; --gap: #55524a; } }
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
-header, main { max-width: 1180px; margin: 0 auto; padding: 0 24px; }
-header { padding-top: 32px; }
-.brand { margin: 0; color: var(--soft); font-size: 12px; letter-spacing: .08em; text-transform: uppercase; }
-h1 { margin: 4px 0 4px; font-size: 28px; line-height: 1.2; }
-h2 { margin: 0; font-size: 15px; }
-.range { margin: 0 0 20px; color: var(--soft); }
-.notices { margin: 0 0 20px; padding: 12px 16px 12px 34px; border-left: 4px solid var(--second); border-radius: 6px; background: var(--card); }
-.notices.failed { border-color: var(--loss); }
-.tiles { display: grid; grid-template-columns: repeat(auto-fill, minmax(250px, 1fr)); gap: 14px; margin: 0 0 20px; }
-.tile { padding: 14px 16px; border: 1px solid var(--rule); border-radius: 10px; background: var(--card); }
-.tile dt { color: var(--soft); font-size: 13px; }
-.tile dd { margin: 0; font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; }
-.tile dd.note { color: var(--soft); font-size: 13px; font-weight: 400; }
-.gain { color: var(--gain); } .loss { color: var(--loss); }
-.plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: 14px; margin-bottom: 20px; }
-figure, main > section { margin: 0; padding: 16px; border: 1px solid var(--rule); border-radius: 10px; background: var(--card); }
-main > section { margin-bottom: 14px; } main > section.plots { padding: 0; border: 0; background: none; }
-figcaption p { margin: 2px 0 8px; color: var(--soft); font-size: 13px; }
-svg { display: block; width: 100%; height: auto; }
-.grid { stroke: var(--rule); } .tick { fill: var(--soft); font-size: 11px; font-variant-numeric: tabular-nums; }
-.line { fill: none; stroke-width: 1.8; stroke-linejoin: round; } .line.first { stroke: var(--first); } .line.second { stroke: var(--second); stroke-width: 1.2; stroke-dasharray: 4 3; } .line.rule { stroke: var(--soft); stroke-dasharray: 3 4; stroke-width: 1; }
-.area.loss { fill: var(--loss); fill-opacity: .25; stroke: var(--loss); }
-.solid.gain { fill: var(--gain); } .solid.loss { fill: var(--loss); } .solid.first { fill: var(--first); } .solid.second { fill: var(--second); }
-.gap { fill: var(--gap); fill-opacity: .35; }
-.dot { fill: var(--first); } .dot.second { fill: var(--second); } .span { stroke: var(--first); stroke-width: 6; stroke-opacity: .3; stroke-linecap: round; }
-path.buy { stroke: var(--gain); fill: var(--gain); } path.sell { stroke: var(--loss); fill: var(--loss); } path.maker { fill: none; stroke-width: 1.3; } path.taker { fill-opacity: .7; stroke: none; }
-.none { fill: var(--soft); font-size: 14px; }
-.scroll { overflow-x: auto; margin-top: 8px; }
-table { width: 100%; border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; }
-th, td { padding: 5px 12px 5px 0; border-bottom: 1px solid var(--rule); text-align: left; vertical-align: top; }
-th { color: var(--soft); font-weight: 500; } td.number { text-align: right; padding-right: 18px; white-space: nowrap; }
-footer { padding: 8px 0 40px; color: var(--soft); font-size: 13px; }
-`

@@ -7,6 +7,7 @@ import {
   escapeHtml,
   polyline,
   shortNumber,
+  stepped,
   type ActiveClock,
   type Frame,
 } from './svg.ts'
@@ -315,15 +316,6 @@ function gapShades({ gaps }: Report, frame: Frame, clock: ActiveClock): string {
       return `<rect class="gap" x="${x0.toFixed(1)}" y="12" width="${Math.max(1.5, x1 - x0).toFixed(1)}" height="${frame.height - 42}">${title}</rect>`
     })
     .join('')
-}
-
-// The value holds until the next point.
-function stepped(points: readonly (readonly [number, number])[]): (readonly [number, number])[] {
-  return points.flatMap(([at, value], index) =>
-    index === 0
-      ? [[at, value] as const]
-      : [[at, points[index - 1]![1]] as const, [at, value] as const],
-  )
 }
 
 function tone(value: number): string {

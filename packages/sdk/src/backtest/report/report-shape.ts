@@ -1,7 +1,9 @@
 import type { Evidence, FillView, OrderView } from '../order.ts'
 import type { Failure } from '../strategy-hooks.ts'
 import type { SettlementView } from '../strategy.ts'
+import type { PricePoint } from '../price-curve.ts'
 import type { Baseline, Calibration, Confidence } from './evaluation.ts'
+import type { Performance } from './performance.ts'
 
 /** The result of a class of fills; money is decimal text. */
 export type ClassResult = { readonly fills: number; readonly pnl: string; readonly fees: string }
@@ -104,6 +106,7 @@ export type Report = {
     readonly is_one_number: boolean
   } | null
   readonly confidence: Confidence
+  readonly performance: Performance
   readonly orders: {
     readonly sent: number
     readonly arrived: number
@@ -192,4 +195,23 @@ export type Report = {
   readonly orders_kept: readonly OrderView[]
   readonly fills_kept: readonly FillView[]
   readonly logs: readonly string[]
+  /** Best prices of the first outcome of traded markets, sampled; at most 300 points a market. */
+  readonly prices: readonly { readonly market: string; readonly points: readonly PricePoint[] }[]
+  /** Size ahead of resting orders when they joined the queue and at their fills, as decimal text. */
+  readonly queue: readonly { readonly order: number; readonly at: number; readonly ahead: string }[]
+  /** What the run was made of, where the command wrote the report. */
+  readonly inputs?: Inputs
 }
+
+/** The program, the strategy and the files of a run, with their SHA-256. */
+export type Inputs = {
+  readonly priorbook: string
+  readonly strategy: InputFile
+  /** The files in the order in which they were named; empty where a service was read. */
+  readonly files: readonly InputFile[]
+  /** Of the rows that were read: keys, sequences and counts of all markets of the report. */
+  readonly rows_sha256: string
+}
+
+/** One file of a run. */
+export type InputFile = { readonly name: string; readonly bytes: number; readonly sha256: string }

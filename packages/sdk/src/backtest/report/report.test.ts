@@ -48,7 +48,10 @@ describe('a report', () => {
     const html = reportHtml(report)
     expect(html).not.toContain('<img')
     expect(html).not.toMatch(/https?:|<script|@import|url\(/)
-    expect(html.match(/<svg /g)).toHaveLength(8)
+    // Eight plots of the run, and two of each market.
+    const traded = report.markets.filter(({ fills }) => fills > 0).length
+    expect(traded).toBeGreaterThan(0)
+    expect(html.match(/<svg /g)).toHaveLength(8 + 2 * traded)
     expect(html).not.toMatch(/NaN|undefined/)
   })
 

@@ -8,7 +8,9 @@ import type { World } from '../world.ts'
 import { breakdownOf } from './breakdown.ts'
 import { baselinesOf, bootstrap, calibrationOf, rounded, type Confidence } from './evaluation.ts'
 import { classResult, classSums, marketResults, type MarketPnl } from './market-results.ts'
+import { performanceOf } from './performance.ts'
 import type { MarketResult, Report } from './report-shape.ts'
+import { pricesOf, queueOf } from './traces.ts'
 
 /** What recorded books cannot tell, in the words of the interface document. */
 export const DISCLAIMER =
@@ -53,6 +55,7 @@ export function buildReport(
     headline: headlineOf(world, run, traded),
     bracket: spread,
     confidence,
+    performance: performanceOf(world, run),
     ...activitySections(run.tally),
     ...evidenceSections(world, run),
     exposure: exposureOf(traded, unpaidVoids),
@@ -76,6 +79,8 @@ export function buildReport(
     orders_kept: orders.kept.map((order) => order.view()),
     fills_kept: engine.fills,
     logs: hooks.logs,
+    prices: pricesOf(world, run),
+    queue: queueOf(run),
   }
 }
 

@@ -55,7 +55,9 @@ export function drawing(
     ([value, text]) =>
       `<text class="tick" x="${at(x(value))}" y="${height - 8}" text-anchor="middle">${escapeHtml(text)}</text>`,
   )
-  return `<svg viewBox="0 0 ${width} ${height}" role="img" aria-label="${escapeHtml(axes.name)}">${lines.join('')}${body}${marks.join('')}</svg>`
+  // An image hides the links in it from screen readers.
+  const role = body.includes('<a ') ? 'group' : 'img'
+  return `<svg viewBox="0 0 ${width} ${height}" role="${role}" aria-label="${escapeHtml(axes.name)}">${lines.join('')}${body}${marks.join('')}</svg>`
 }
 
 /** A line through points. */
@@ -66,6 +68,17 @@ export function polyline(
 ): string {
   const places = points.map(([px, py]) => `${at(frame.x(px))},${at(frame.y(py))}`).join(' ')
   return `<polyline class="${className}" points="${places}"/>`
+}
+
+/** Points of a value that holds until the next one. */
+export function stepped(
+  points: readonly (readonly [number, number])[],
+): (readonly [number, number])[] {
+  return points.flatMap(([at, value], index) =>
+    index === 0
+      ? [[at, value] as const]
+      : [[at, points[index - 1]![1]] as const, [at, value] as const],
+  )
 }
 
 /** The area between points and a level. */

@@ -15,7 +15,13 @@ import {
   type RollingScope,
   type WalkWindow,
 } from '../../backtest/index.ts'
-import { textOption, timeOption, UsageError, wholeOption } from '../../command-line/index.ts'
+import {
+  flagOption,
+  textOption,
+  timeOption,
+  UsageError,
+  wholeOption,
+} from '../../command-line/index.ts'
 import { parseMicros } from '../../domain/index.ts'
 import {
   cacheJob,
@@ -27,6 +33,8 @@ import {
 } from '../backtest-data.ts'
 import { RUN_OPTIONS, runOptionsOf, type BacktestJob, type WalkLengths } from '../backtest-job.ts'
 import { runWorkers, type Done } from '../backtest-workers.ts'
+import { compareReportFiles } from '../backtest-compare.ts'
+import { withInputs } from '../backtest-inputs.ts'
 import { defineCommand, type CliContext } from '../command.ts'
 import { summarize } from '../backtest-summary.ts'
 import { printTables } from '../backtest-tables.ts'
@@ -43,6 +51,7 @@ const OPTIONS = {
   to: timeOption('Up to, but not including, this received time.'),
   ...RUN_OPTIONS,
   out: textOption('FOLDER', 'Write report.json, report.html and CSV tables there.'),
+  compare: flagOption('Compare two reports: the arguments are two files report.json.'),
   why: wholeOption(999_999_999, 'Explain what happened to one order.', { value: 'ORDER' }),
   timeout: wholeOption(86_400, 'Stop a strategy that hangs for this many seconds; 60 by default.', {
     value: 'S',
@@ -66,17 +75,20 @@ export const BACKTEST = defineCommand({
     'priorbook backtest strategy.ts --series KXBTC15M --from 2026-08-11 --to 2026-08-12',
     'priorbook backtest strategy.ts --contract BTC-15m --from 2026-08-11 --to 2026-08-12',
     'priorbook backtest strategy.ts books.pbx trades.pbx --out report --queue bracket',
+    'priorbook backtest --compare before/report.json after/report.json',
     "priorbook backtest strategy.ts *.pbx --params 'jump=600|1000|1500,hold=60|180' --split 2026-08-10",
     "priorbook backtest strategy.ts --series KXBTC15M --from 2026-08-11 --to 2026-08-13 --params 'edge=100..500' --random 40 --walk-forward 12h/4h --workers 2",
   ],
   async run(context) {
-    const { options, io } = context
+    const { options, io, isJson } = context
+    const { out, workers = 1, timeout: seconds = 60 } = options
+    if (options.compare) return compareReportFiles({ files: context.args, out, isJson, io })
     const scope = rollingScopeOf(context)
     const asked = jobOf(context, scope !== undefined)
-    const { out, workers = 1, timeout: seconds = 60 } = options
     const job = await withData(context, asked, scope, workers)
-    const done = await runWorkers({ ...context, seconds }, job, workers)
-    if (out !== undefined) writeResults(out, done)
+    const run = await runWorkers({ ...context, seconds }, job, workers)
+    const done = { ...run, report: await withInputs(run.report, job) }
+    if (out !== undefined) writeResults(out, done, context.service.url)
     if (context.isJson) {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
       return
@@ -179,7 +191,7 @@ function windowsOf(
   return walkWindows(from, to, lengths.train, lengths.test)
 }
 
-function writeResults(folder: string, { report, all, train, walk }: Done): void {
+function writeResults(folder: string, { report, all, train, walk }: Done, explorer: string): void {
   mkdirSync(folder, { recursive: true })
   const write = (name: string, text: string): void => writeFileSync(join(folder, name), text)
   const reports = train.length > 0 ? train : all
@@ -190,6 +202,6 @@ function writeResults(folder: string, { report, all, train, walk }: Done): void 
     write('sweep.html', sweepHtml(summary))
   }
   write('report.json', printReport(report))
-  write('report.html', reportHtml(report))
+  write('report.html', reportHtml(report, { explorer }))
   for (const table of REPORT_TABLES) write(`${table}.csv`, reportCsv(report, table))
 }
