@@ -190,7 +190,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'emulator/emulator.ts',
   ],
   // The explorer is one more client: of the SDK it sees what every visitor's program sees.
-  'web/model': ['sdk/client', 'sdk/wire', 'sdk/domain'],
+  'web/model': ['sdk/backtest', 'sdk/client', 'sdk/wire', 'sdk/domain'],
   // One script that the service serves without a build.
   'web/docs': [],
   'web/app': ['sdk/client', 'web/model'],

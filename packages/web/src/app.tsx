@@ -2,9 +2,11 @@ import { place } from './app/router.ts'
 import { HomePage } from './pages/home-page.tsx'
 import { lazyPage } from './ui/lazy-page.tsx'
 import { EmptyNote } from './ui/trouble-note.tsx'
+import { ReportStrip } from './ui/report-strip.tsx'
 import { TopBar } from './ui/top-bar.tsx'
 
 // A visit begins with the start page; all other pages are fetched when they are opened.
+const BacktestPage = lazyPage(async () => (await import('./pages/backtest-page.tsx')).BacktestPage)
 const ComparePage = lazyPage(async () => (await import('./pages/compare-page.tsx')).ComparePage)
 const ContractsPage = lazyPage(
   async () => (await import('./pages/contracts-page.tsx')).ContractsPage,
@@ -39,12 +41,15 @@ function Page() {
       return <MarketsPage filters={here.filters} />
     case 'market':
       return (
-        <MarketPage
-          key={`${here.venue}/${here.marketId}`}
-          venue={here.venue}
-          marketId={here.marketId}
-          time={here.time}
-        />
+        <>
+          <ReportStrip market={`${here.venue}:${here.marketId}`} time={here.time} />
+          <MarketPage
+            key={`${here.venue}/${here.marketId}`}
+            venue={here.venue}
+            marketId={here.marketId}
+            time={here.time}
+          />
+        </>
       )
     case 'events':
       return <EventsPage filters={here.filters} />
@@ -64,6 +69,8 @@ function Page() {
       return <CoveragePage venue={here.venue} day={here.day} />
     case 'reference':
       return <ReferencePage asset={here.asset} feed={here.feed} />
+    case 'backtest':
+      return <BacktestPage market={here.market} fill={here.fill} />
     case 'status':
       return <StatusPage />
     case 'key':

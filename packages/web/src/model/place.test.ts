@@ -15,6 +15,8 @@ describe('addresses of the explorer', () => {
     { page: 'coverage', venue: undefined, day: undefined },
     { page: 'reference', asset: undefined, feed: undefined },
     { page: 'reference', asset: 'BTC', feed: 'twap30' },
+    { page: 'backtest', market: undefined, fill: undefined },
+    { page: 'backtest', market: 'venueb:KX-1/2 ä', fill: 12 },
     { page: 'status' },
     { page: 'key' },
   ])('round-trips: %o', (place) => {

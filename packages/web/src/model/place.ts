@@ -28,6 +28,12 @@ export type Place =
       readonly asset: string | undefined
       readonly feed: string | undefined
     }
+  | {
+      readonly page: 'backtest'
+      /** The market of the report that is shown, and the fill that is marked. */
+      readonly market: string | undefined
+      readonly fill: number | undefined
+    }
   | { readonly page: 'status' }
   | { readonly page: 'key' }
   | { readonly page: 'nowhere'; readonly path: string }
@@ -106,6 +112,14 @@ export function parsePlace(pathname: string, search: string): Place {
         asset: query.get('asset') ?? undefined,
         feed: query.get('feed') ?? undefined,
       }
+    case 'backtest': {
+      const fill = query.get('fill')
+      return {
+        page: 'backtest',
+        market: query.get('market') ?? undefined,
+        fill: fill !== null && /^\d{1,9}$/.test(fill) ? Number(fill) : undefined,
+      }
+    }
     case 'status':
       return { page: 'status' }
     case 'key':
@@ -146,6 +160,12 @@ export function printPlace(place: Place): string {
       const { asset, feed } = place
       const query = new URLSearchParams({ ...(asset && { asset }), ...(feed && { feed }) })
       return withQuery('/reference', query)
+    }
+    case 'backtest': {
+      const { market, fill } = place
+      const query = new URLSearchParams({ ...(market && { market }) })
+      if (fill !== undefined) query.set('fill', String(fill))
+      return withQuery('/backtest', query)
     }
     case 'status':
     case 'key':

@@ -9,6 +9,7 @@ const LINKS = [
   ['contracts', '/contracts', 'Compare'],
   ['reference', '/reference', 'Reference'],
   ['coverage', '/coverage', 'Coverage'],
+  ['backtest', '/backtest', 'Backtest'],
   ['status', '/status', 'Recorder'],
 ] as const
 

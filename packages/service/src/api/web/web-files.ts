@@ -89,6 +89,7 @@ export const EXPLORER_PLACES: readonly string[] = [
   '/contracts/:id',
   '/reference',
   '/coverage',
+  '/backtest',
   '/status',
   '/key',
 ]
