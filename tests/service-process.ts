@@ -8,6 +8,9 @@ import { startServe, type ServeProcess } from '../packages/service/src/commands/
 const BIN = join(import.meta.dirname, '../packages/service/bin/priorbook-server.mjs')
 const PATIENCE_MS = 60_000
 
+// Visitors see demonstration data until a test gives them a key.
+const WITHOUT_KEY = { PRIORBOOK_API_START_KEY: 'off' }
+
 /** A service in a process of its own, as `npm start` runs it; it can be stopped and started again. */
 export type ServiceProcess = {
   readonly url: string
@@ -27,6 +30,7 @@ export type ServiceProcess = {
 export async function createService(
   args: readonly string[],
   prepare?: (data: string) => void,
+  env: Readonly<Record<string, string>> = WITHOUT_KEY,
 ): Promise<ServiceProcess> {
   const home = mkdtempSync(join(tmpdir(), 'priorbook-service-'))
   const data = join(home, 'data')
@@ -40,7 +44,7 @@ export async function createService(
     data,
     async start() {
       const ports = ['--port', `${port}`, '--ops-port', `${opsPort}`]
-      running = await startServe(home, ['--data', data, ...ports, ...args])
+      running = await startServe(home, ['--data', data, ...ports, ...args], env)
       await untilAnswers(running, `${url}/v3/health`)
     },
     async stop() {

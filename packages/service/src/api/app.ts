@@ -22,6 +22,7 @@ import { createMcpEndpoint, MCP_PATH } from './mcp/endpoint.ts'
 import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
+import { sendStartKey, START_KEY_PATH } from './web/start-key.ts'
 import {
   EXPLORER_PLACES,
   isPageLoad,
@@ -47,6 +48,8 @@ export type AppOptions = {
   readonly recorder?: () => RecorderPulse | undefined
   /** The built explorer; without it `/` is a page with links. */
   readonly web?: WebFiles | undefined
+  /** The key that the explorer gets in a browser on this machine; only for emulated data, which anyone may read. */
+  readonly startKey?: string
   readonly now?: () => Micros
   /** The address that requests without a key are counted by; that of the socket by default. */
   readonly clientAddress?: ClientAddress
@@ -152,10 +155,12 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       const { pending, found } = arrive(request, response)
       // Who opens an address in a browser gets a page; programs get a problem, after their key was checked.
       const isLost = found === NOWHERE && isPageLoad(request)
-      const file = isLost ? options.web?.page : found.place.file
-      if (file !== undefined) pending.routeId = 'explorer'
+      const { file: own, isStartKey = false } = found.place
+      const file = isLost ? options.web?.page : own
+      if (file !== undefined || isStartKey) pending.routeId = 'explorer'
       queue.add(request, response, () => {
-        if (file === undefined) dispatcher.start({ pending, target: toTarget(found) })
+        if (isStartKey) sendStartKey(pending, options.startKey)
+        else if (file === undefined) dispatcher.start({ pending, target: toTarget(found) })
         else sendWebFile(pending, file, isLost ? 404 : 200)
       })
     },
@@ -228,6 +233,7 @@ type Place = {
   readonly refusal?: Problem
   readonly isOpen?: boolean
   readonly answer?: OwnAnswer
+  readonly isStartKey?: boolean
 }
 
 type Found = {
@@ -249,6 +255,7 @@ class Places {
     this.add(STREAM_PATH, { refusal: upgradeRequired() })
     this.add(DEMO_STREAM_PATH, { refusal: upgradeRequired(), isOpen: true })
     this.add('/v3/demo/*', { isOpen: true })
+    this.add(START_KEY_PATH, { isStartKey: true })
     if (web === undefined) return
     for (const address of EXPLORER_PLACES) this.add(address, { file: web.page })
     for (const [address, file] of web.files) this.add(address, { file })

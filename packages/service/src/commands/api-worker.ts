@@ -44,6 +44,8 @@ export type WorkerOptions = {
   readonly logFile?: string
   /** Known where this service records; else it is read from the journal. */
   readonly isEmulated?: boolean
+  /** The key of emulated data, which the explorer gets in a browser on this machine. */
+  readonly startKey?: string
   /** The tape of the sample market, for the demo where the data are not emulated. */
   readonly demoTape?: string
 }
@@ -112,6 +114,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     auditor: createAuditor(store, options.journal, coldCacheBytes),
     recorder: () => pulse,
     web: readWebFiles(),
+    ...(options.startKey === undefined ? {} : { startKey: options.startKey }),
     clientAddress: createClientAddress(options.trustProxy),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.corsOrigin === '' ? {} : { corsOrigin: options.corsOrigin }),

@@ -42,6 +42,7 @@ export async function serveApi(options: {
   createClientAddress(config.api.trustProxy)
   const tls = certificateOf(config.api)
   if (config.contracts.file !== '') readOperatorFile(config.contracts.file)
+  const startKey = isEmulated ? demoKeyOf(data) : undefined
   const workers = await startApiWorkers(
     {
       dataPath: data.path,
@@ -63,6 +64,7 @@ export async function serveApi(options: {
       ...(isRecording ? { isEmulated } : {}),
       ...(hosted === undefined ? {} : { isEmulated: hosted.report.isEmulated }),
       ...(demoTape === undefined ? {} : { demoTape }),
+      ...(startKey === undefined || config.api.startKey === 'off' ? {} : { startKey }),
     },
     {
       count: config.api.workers === 0 ? workersFor(isRecording) : config.api.workers,
@@ -76,7 +78,7 @@ export async function serveApi(options: {
   const onHangUp = (): void => workers.reload()
   if (tls !== undefined || config.contracts.file !== '') process.on('SIGHUP', onHangUp)
   const timer = setInterval(() => sendPulse(options.status()), PULSE_MS)
-  for (const line of firstLines(workers.url, data, isEmulated)) console.log(line)
+  for (const line of firstLines(workers.url, data, startKey)) console.log(line)
   return {
     url: workers.url,
     tally: () => workers.tally(),
@@ -145,14 +147,21 @@ function createPulse(workers: ApiWorkers): (status: RecorderStatus | undefined) 
   }
 }
 
+// The key of emulated data: created once, shown at every start.
+function demoKeyOf(data: DataFolder): string {
+  const access = openAccess(data.path)
+  try {
+    return access.demoKey(DEMO_KEY_PLAN)
+  } finally {
+    access.close()
+  }
+}
+
 // Commands that work as soon as they are printed.
-function firstLines(url: string, data: DataFolder, isEmulated: boolean): string[] {
+function firstLines(url: string, data: DataFolder, key: string | undefined): string[] {
   const places = ['', `  explorer ${url}/`, `  docs     ${url}/docs`]
   const open = `  curl '${url}/v3/demo/venueb/markets?limit=2'`
-  if (isEmulated) {
-    const access = openAccess(data.path)
-    const key = access.demoKey(DEMO_KEY_PLAN)
-    access.close()
+  if (key !== undefined) {
     const header = `-H 'Authorization: Bearer ${key}'`
     return [
       ...places,

@@ -68,6 +68,11 @@ const SETTINGS = {
       '',
       'The web origin that may call the API from a browser; empty for none.',
     ),
+    startKey: setting(
+      word(['local', 'off']),
+      'local',
+      'Whether the explorer gets the key of emulated data by itself: in a browser on this machine, not through a proxy (local), or not at all (off).',
+    ),
     trustProxy: setting(
       texts(),
       [],

@@ -4,6 +4,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
 import { useLoad } from '../app/use-load.ts'
+import { originOf, type DataOrigin } from '../model/data-origin.ts'
 import { activityOf, isTrading } from '../model/market-sort.ts'
 import { printPlace } from '../model/place.ts'
 import { microsOrAbsent, MINUTE, printSpan } from '../model/time.ts'
@@ -13,6 +14,7 @@ import { MarketSession } from '../session/market-session.ts'
 import { ContractCard } from '../ui/contract-card.tsx'
 import { Heatmap } from '../ui/heatmap.tsx'
 import { Ladders } from '../ui/ladder.tsx'
+import { Welcome } from '../ui/welcome.tsx'
 import { LinkWord, VenueTag } from '../ui/words.tsx'
 import { MarketTable } from '../ui/market-table.tsx'
 import { PanelBox } from '../ui/panel.tsx'
@@ -27,6 +29,7 @@ const LISTED = 14
 export function HomePage() {
   const panel = useMemo(createPanel, [key.value])
   const [found, setFound] = useState<readonly ListedMarketJson[]>([])
+  const [origin, setOrigin] = useState<DataOrigin | undefined>(undefined)
   const load = useLoad(
     async (signal) => {
       const params = { order: 'desc', limit: 100 } as const
@@ -34,6 +37,7 @@ export function HomePage() {
       const open = await panel.client.markets({ ...params, status: 'open' }, { signal }).page()
       const rows =
         open.data.length > 0 ? open : await panel.client.markets(params, { signal }).page()
+      setOrigin(originOf(rows.notices))
       // Only markets with a book; without any the list is requested again soon.
       const recorded = rows.data
         .filter(({ coverage }) => coverage.observations > 0)
@@ -56,7 +60,7 @@ export function HomePage() {
   const isNow = found.some((row) => isTrading(row, Date.now() * 1000))
   return (
     <main id="main" class="page home-page">
-      <Intro />
+      <Welcome origin={origin} />
       {load.trouble !== undefined && <TroubleNote trouble={load.trouble} />}
       {first === undefined && load.trouble === undefined && (
         <EmptyNote
@@ -84,21 +88,6 @@ export function HomePage() {
         </PanelBox>
       )}
     </main>
-  )
-}
-
-function Intro() {
-  return (
-    <div class="home-intro">
-      <h1>Order books of prediction markets, as they were recorded</h1>
-      <p>
-        Every level, with the venue’s and the recorder’s times. Time without a recording is shown as
-        a gap.{' '}
-        {key.value === undefined
-          ? 'This is demonstration data. With a key you see what this installation records.'
-          : ''}
-      </p>
-    </div>
   )
 }
 

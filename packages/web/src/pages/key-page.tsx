@@ -2,6 +2,7 @@ import { createClient, type PriorbookClient } from '@priorbook/sdk/client'
 import { useMemo, useState } from 'preact/hooks'
 import { key, keepKey } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
+import { isStartKey } from '../app/start-key.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
 import { useLoad } from '../app/use-load.ts'
 import { printBytes, printCount } from '../model/decimal.ts'
@@ -106,6 +107,12 @@ function KeyFacts() {
   return (
     <>
       <PanelBox title="What it allows" calls={panel.calls}>
+        {isStartKey() && (
+          <p class="quiet">
+            The start of this service printed this key. It was put in place because this browser
+            runs on the same machine.
+          </p>
+        )}
         <Facts class="facts wide-facts" facts={factsOf(who, limits)} />
         <Rates limits={limits} />
       </PanelBox>
