@@ -6,7 +6,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 const root = join(import.meta.dirname, '..')
 const web = join(root, 'packages/web')
 const dist = join(web, 'dist')
-const SOURCES = ['packages/web/src', 'packages/web/public', 'packages/sdk/src']
+const SOURCES = ['packages/web/src', 'packages/web/public', 'packages/sdk/src', 'docs']
 const SINGLE = [
   'packages/web/index.html',
   'packages/web/vite.config.ts',

@@ -1,3 +1,5 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { emulatedVisits } from './emulated-visits.ts'
@@ -91,13 +93,80 @@ describe('/docs', () => {
     })
   })
 
+  it('is inside the frame of the explorer, with its colours, its key and a section per venue', async () => {
+    const key = service().keyOf('desk')
+    await visit('/markets', { key }, async (page) => {
+      const bar = () =>
+        page
+          .getByRole('navigation', { name: 'Main' })
+          .getByRole('link')
+          .evaluateAll((links) =>
+            links.map((link) => [link.textContent, link.getAttribute('href')]),
+          )
+      await page.getByRole('heading', { level: 1, name: 'Markets' }).waitFor()
+      const links = await bar()
+      await page.getByRole('button', { name: 'Colours: auto. Change' }).click()
+      await page.getByRole('button', { name: 'Colours: light. Change' }).click()
+      await page.getByRole('link', { name: 'Docs', exact: true }).click()
+      await page.locator('#routes section').first().waitFor()
+      expect(await bar()).toEqual(links)
+      expect(await page.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark')
+      expect(await page.getByRole('textbox', { name: 'Key' }).inputValue()).toBe(key)
+      expect(await page.getByLabel('demonstration data, no key').isChecked()).toBe(false)
+      const section = await openForm(page, 'whoami')
+      expect((await send(section)).body).toContain('"desk"')
+      const groups = await page.locator('#routes > section > h2').allInnerTexts()
+      expect(groups).toEqual(expect.arrayContaining(['Venue A', 'Venue B', 'Venue C']))
+      await page.getByRole('link', { name: 'Compare', exact: true }).click()
+      await page.getByRole('heading', { level: 1, name: 'Compare contracts' }).waitFor()
+      expect(await page.evaluate(() => document.documentElement.dataset['theme'])).toBe('dark')
+    })
+  })
+
+  it('leads to the guides, which are those of the repository', async () => {
+    const docs = join(import.meta.dirname, '../../docs')
+    const files = globSync('{guide,reference,venues,formats,operate}/*.md', { cwd: docs })
+    await visit('/docs', {}, async (page) => {
+      await page.locator('#guides').getByRole('link', { name: 'backtest' }).click()
+      await page.getByRole('heading', { level: 1, name: 'Backtest' }).waitFor()
+      const shown = await page
+        .locator('.guide-list a')
+        .evaluateAll((links) => links.map((link) => link.getAttribute('href')!))
+      expect(shown.toSorted()).toEqual(
+        files.map((file) => `/guides/${file.replace(/\.md$/, '')}`).toSorted(),
+      )
+      for (const name of ['guide/backtest', 'reference/gaps', 'operate/configuration']) {
+        await page.goto(`/guides/${name}`)
+        await page.locator('.guide h1').waitFor()
+        const text = await page.locator('.guide').innerText()
+        const source = readFileSync(join(docs, `${name}.md`), 'utf8')
+        // Words between blanks are the same in the source and on the page.
+        const words = source.replaceAll(/!\[[^\]]*\]\([^)]*\)|```\w*/g, '')
+        for (const word of new Set(words.match(/(?<=\s)[a-z]{4,}(?=\s)/gi))) {
+          expect([name, word, text.includes(word)]).toEqual([name, word, true])
+        }
+      }
+      await page.goto('/guides/guide/nothing')
+      await page.getByText('There is no such guide').waitFor()
+    })
+  })
+
   it.each([
     ['/docs', 1440, 'light'],
+    ['/docs', 1440, 'dark'],
+    ['/guides/guide/backtest', 1440, 'light'],
+    ['/guides/guide/backtest', 390, 'dark'],
     ['/docs', 390, 'dark'],
     ['/docs/errors', 390, 'light'],
   ] as const)('%s can be read by everybody, %i wide in %s colours', async (path, width, scheme) => {
     await visit(path, { width, scheme }, async (page) => {
       if (path === '/docs') await page.locator('#routes section').first().waitFor()
+      if (path.startsWith('/guides')) await page.locator('.guide h1').waitFor()
+      const target = process.env['PRIORBOOK_SCREENSHOTS']
+      if (target !== undefined) {
+        const name = `${path.slice(1).replaceAll('/', '-')}-${scheme}-${width}.png`
+        await page.screenshot({ path: join(target, name) })
+      }
       expect(await accessibilityProblems(page)).toEqual([])
       const spill = await page.evaluate(
         () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

@@ -14,6 +14,7 @@ const ContractsPage = lazyPage(
 const CoveragePage = lazyPage(async () => (await import('./pages/coverage-page.tsx')).CoveragePage)
 const EventPage = lazyPage(async () => (await import('./pages/event-page.tsx')).EventPage)
 const EventsPage = lazyPage(async () => (await import('./pages/events-page.tsx')).EventsPage)
+const GuidesPage = lazyPage(async () => (await import('./pages/guides-page.tsx')).GuidesPage)
 const KeyPage = lazyPage(async () => (await import('./pages/key-page.tsx')).KeyPage)
 const MarketPage = lazyPage(async () => (await import('./pages/market-page.tsx')).MarketPage)
 const MarketsPage = lazyPage(async () => (await import('./pages/markets-page.tsx')).MarketsPage)
@@ -71,6 +72,8 @@ function Page() {
       return <ReferencePage asset={here.asset} feed={here.feed} />
     case 'backtest':
       return <BacktestPage market={here.market} fill={here.fill} />
+    case 'guides':
+      return <GuidesPage guide={here.guide} />
     case 'status':
       return <StatusPage />
     case 'key':

@@ -104,7 +104,7 @@ export function createApp(options: AppOptions, parts: AppParts): App {
     usage: (keyId, firstDay) => access.usage.read(keyId, firstDay),
     recorder: () => options.recorder?.(),
     stream: parts.stream,
-    document: createDocuments(routes, access.plans),
+    document: createDocuments(routes, access.plans, options.web !== undefined),
   }
   const context = createContext(options, server, now)
   const demo = createDemo(options, server, now)

@@ -37,7 +37,8 @@ export function startRouter(): void {
       return
     }
     const url = new URL(link.href)
-    if (url.origin !== location.origin) return
+    // The browser itself scrolls to a part of a page.
+    if (url.origin !== location.origin || url.hash !== '') return
     const to = parsePlace(url.pathname, url.search)
     if (to.page === 'nowhere') return
     event.preventDefault()

@@ -3,7 +3,7 @@
  *
  * The service serves this file itself, inlined into the page with its types stripped, so that the docs
  * work where nothing was built. It therefore imports nothing. Text of the document is only ever set as
- * text, and the key stays in its input field: it is not stored.
+ * text. The key of the explorer is put into its input field; what is typed there is not stored.
  */
 
 type Schema = {
@@ -52,9 +52,12 @@ type Field = { readonly param: Parameter; readonly input: HTMLInputElement | HTM
 // Max characters of an answer that are shown.
 const MAX_SHOWN = 20_000
 
+showTheme()
 void showDocs()
 
 async function showDocs(): Promise<void> {
+  await showKey()
+  if (document.getElementById('routes') === null) return
   const response = await fetch('/v3/openapi.json')
   const api = (await response.json()) as OpenApi
   const routes = byId('routes')
@@ -62,19 +65,87 @@ async function showDocs(): Promise<void> {
   addProse(api.info.description, byId('about'))
   routes.replaceChildren()
   for (const { name } of api.tags) {
+    const id = `tag-${name.toLowerCase().replaceAll(/\W+/g, '-')}`
+    const group = element('section', undefined, { id, className: 'group' })
+    group.append(element('h2', name))
     nav.append(element('b', name))
     for (const [path, { get }] of Object.entries(api.paths)) {
       if (get.tags[0] !== name) continue
       nav.append(element('a', get.summary, { href: `#${get.operationId}`, title: path }))
-      routes.append(toSection(api, path, get))
+      group.append(toSection(api, path, get))
     }
+    routes.append(group)
+  }
+  // The address may name a part that was not there when the page was loaded.
+  if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView()
+}
+
+/** Puts the explorer's key in place, or the one that the start of the service printed on this machine. */
+async function showKey(): Promise<void> {
+  const key = kept('priorbook.key') ?? (await askForStartKey())
+  if (key === undefined) return
+  const who = document.getElementById('who')
+  if (who !== null) who.textContent = 'Key set'
+  const input = document.getElementById('key') as HTMLInputElement | null
+  if (input === null) return
+  input.value = key
+  ;(byId('demo') as HTMLInputElement).checked = false
+}
+
+async function askForStartKey(): Promise<string | undefined> {
+  // Who removed that key does not want it back.
+  const isOwn = /^(localhost|\[::1\]|127\..*)$/.test(location.hostname)
+  if (!isOwn || kept('priorbook.start-key') !== undefined) return undefined
+  const headers = { 'X-Priorbook-Origin': location.origin }
+  const response = await fetch('/start-key', { headers, cache: 'no-store' })
+  if (response.status !== 200) return undefined
+  return ((await response.json()) as { readonly key?: string }).key
+}
+
+/** Follows the colours that were chosen in the explorer, and changes them as its button does. */
+function showTheme(): void {
+  const button = byId('theme') as HTMLButtonElement
+  const next = { auto: 'light', light: 'dark', dark: 'auto' } as const
+  const signs = { auto: '◐', light: '☼', dark: '☾' } as const
+  const found = kept('priorbook.theme')
+  let theme: keyof typeof next = found === 'light' || found === 'dark' ? found : 'auto'
+  const apply = (): void => {
+    const { dataset } = document.documentElement
+    if (theme === 'auto') delete dataset['theme']
+    else dataset['theme'] = theme
+    button.textContent = signs[theme]
+    button.title = `Colours: ${theme}`
+    button.setAttribute('aria-label', `Colours: ${theme}. Change`)
+  }
+  button.hidden = false
+  button.addEventListener('click', () => {
+    theme = next[theme]
+    keep('priorbook.theme', theme)
+    apply()
+  })
+  apply()
+}
+
+function kept(name: string): string | undefined {
+  try {
+    return localStorage.getItem(name) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+function keep(name: string, text: string): void {
+  try {
+    localStorage.setItem(name, text)
+  } catch {
+    // Without storage the choice lasts until the page is left.
   }
 }
 
 function toSection(api: OpenApi, path: string, operation: Operation): HTMLElement {
   const section = element('section', undefined, { id: operation.operationId })
   section.append(
-    element('h2', operation.summary),
+    element('h3', operation.summary),
     element('p', `GET ${path}`, { className: 'path' }),
   )
   addProse(operation.description, section)

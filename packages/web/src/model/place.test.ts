@@ -17,6 +17,8 @@ describe('addresses of the explorer', () => {
     { page: 'reference', asset: 'BTC', feed: 'twap30' },
     { page: 'backtest', market: undefined, fill: undefined },
     { page: 'backtest', market: 'venueb:KX-1/2 ä', fill: 12 },
+    { page: 'guides', guide: undefined },
+    { page: 'guides', guide: 'guide/backtest' },
     { page: 'status' },
     { page: 'key' },
   ])('round-trips: %o', (place) => {

@@ -34,6 +34,8 @@ export type Place =
       readonly market: string | undefined
       readonly fill: number | undefined
     }
+  /** A guide by its folder and name, such as `guide/backtest`; absent for the list. */
+  | { readonly page: 'guides'; readonly guide: string | undefined }
   | { readonly page: 'status' }
   | { readonly page: 'key' }
   | { readonly page: 'nowhere'; readonly path: string }
@@ -120,6 +122,10 @@ export function parsePlace(pathname: string, search: string): Place {
         fill: fill !== null && /^\d{1,9}$/.test(fill) ? Number(fill) : undefined,
       }
     }
+    case 'guides': {
+      const guide = [second, ...rest].join('/')
+      return { page: 'guides', guide: isAlone ? undefined : guide }
+    }
     case 'status':
       return { page: 'status' }
     case 'key':
@@ -167,6 +173,8 @@ export function printPlace(place: Place): string {
       if (fill !== undefined) query.set('fill', String(fill))
       return withQuery('/backtest', query)
     }
+    case 'guides':
+      return place.guide === undefined ? '/guides' : `/guides/${place.guide}`
     case 'status':
     case 'key':
       return `/${place.page}`

@@ -10,13 +10,15 @@ import { toAsyncApi } from './asyncapi.ts'
 export function createDocuments(
   routes: readonly Route[],
   plans: PlanBook,
+  /** Whether pages may link to the explorer. */
+  hasExplorer: boolean,
 ): (name: DocumentName) => string {
   const made = new Map<string, string>()
   const make = {
     openapi: () => JSON.stringify(toOpenApi(routes, examples)),
     asyncapi: () => JSON.stringify(toAsyncApi()),
-    docs: () => toDocsPage(),
-    errors: () => toErrorsPage(),
+    docs: () => toDocsPage(hasExplorer),
+    errors: () => toErrorsPage(hasExplorer),
     llms: () => toLlmsText(routes, plans.all()),
     home: () => toHomePage(),
   }

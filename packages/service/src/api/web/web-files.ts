@@ -90,6 +90,8 @@ export const EXPLORER_PLACES: readonly string[] = [
   '/reference',
   '/coverage',
   '/backtest',
+  '/guides',
+  '/guides/:folder/:name',
   '/status',
   '/key',
 ]

@@ -37,6 +37,8 @@ describe('the files of the explorer', () => {
     '/market/venueb/A%2FB',
     '/contracts/x-a',
     '/coverage',
+    '/backtest?fill=1',
+    '/guides/guide/backtest',
     '/status',
     '/key?x=1',
   ])('are one page at %s', async (url) => {
