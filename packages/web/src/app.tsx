@@ -49,6 +49,7 @@ function Page() {
             venue={here.venue}
             marketId={here.marketId}
             time={here.time}
+            view={here}
           />
         </>
       )
@@ -60,6 +61,7 @@ function Page() {
           key={`${here.venue}/${here.eventId}`}
           venue={here.venue}
           eventId={here.eventId}
+          range={here.range}
         />
       )
     case 'contracts':
@@ -69,7 +71,7 @@ function Page() {
     case 'coverage':
       return <CoveragePage venue={here.venue} day={here.day} />
     case 'reference':
-      return <ReferencePage asset={here.asset} feed={here.feed} />
+      return <ReferencePage asset={here.asset} feed={here.feed} range={here.range} />
     case 'backtest':
       return <BacktestPage market={here.market} fill={here.fill} />
     case 'guides':

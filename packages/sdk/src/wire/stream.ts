@@ -20,24 +20,6 @@ import { PROBLEMS, STREAM_ERRORS } from './problems.ts'
 import { REFERENCE_FEED, REFERENCE_PRICE_SCHEMA } from './reference.ts'
 import { TRADE_SCHEMA } from './trade-sample.ts'
 
-/** Where the socket is, and the subprotocol under which a browser may send its key. */
-export const STREAM_PATH = '/v3/stream'
-export const STREAM_PROTOCOL = 'priorbook.v3'
-/** A second subprotocol `priorbook.key.<key>` carries the key where headers cannot be set. */
-export const STREAM_KEY_PROTOCOL = 'priorbook.key.'
-
-/** Why the server closes a socket; the reason text repeats the word. */
-export const STREAM_CLOSE_CODES = {
-  shutting_down: 1001,
-  message_too_large: 1009,
-  unauthenticated: 4401,
-  plan_required: 4403,
-  auth_timeout: 4408,
-  revoked: 4410,
-  slow_reader: 4429,
-  flooding: 4430,
-} as const
-
 /** What can be subscribed to; books are observations, markets are revisions of their records. */
 export const STREAM_DATASETS = ['books', 'trades', 'markets'] as const
 

@@ -1,14 +1,14 @@
 import { effect, signal } from '@preact/signals'
-
-const NAME = 'priorbook.theme'
+import { remembered } from './remembered.ts'
+import { prices, zone } from './show.ts'
 
 /** Light, dark, or the system's setting. */
 export type Theme = 'auto' | 'light' | 'dark'
 
 /** The visitor's choice. */
-export const theme = signal<Theme>(read())
+export const theme = remembered<Theme>('priorbook.theme', ['auto', 'light', 'dark'])
 
-/** Counts changes of colours, after which canvases must be drawn again. */
+/** Counts changes of colours, units and clock, after which canvases must be drawn again. */
 export const paint = signal(0)
 
 /** Applies the choice, now and whenever it changes. */
@@ -21,12 +21,8 @@ export function startTheme(): void {
   }
   dark.addEventListener('change', apply)
   effect(() => {
-    const choice = theme.value
-    try {
-      localStorage.setItem(NAME, choice)
-    } catch {
-      // Without storage the choice lasts until the page is left.
-    }
+    // Charts write prices and times as the visitor wants them.
+    void [theme.value, prices.value, zone.value]
     apply()
   })
 }
@@ -34,13 +30,4 @@ export function startTheme(): void {
 /** A colour of the style sheet, for canvases. */
 export function colour(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim()
-}
-
-function read(): Theme {
-  try {
-    const kept = localStorage.getItem(NAME)
-    return kept === 'light' || kept === 'dark' ? kept : 'auto'
-  } catch {
-    return 'auto'
-  }
 }

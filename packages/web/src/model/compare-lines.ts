@@ -1,4 +1,4 @@
-import type { ContractJson, ContractSnapshotJson } from '@priorbook/sdk/client'
+import type { ContractBooksJson, ContractJson, ContractSnapshotJson } from '@priorbook/sdk/client'
 import { VENUES } from '@priorbook/sdk/domain'
 import type { GapJson } from '@priorbook/sdk/wire'
 import { gapsOfInstrument, type GapSpan } from './gap.ts'
@@ -133,6 +133,22 @@ export function commonGaps(members: readonly (readonly GapSpan[])[]): readonly G
       ),
     first,
   )
+}
+
+/** The books of one instant as a row of snapshots: what is valid before the first bucket. */
+export function toFirstRow({ at, members }: ContractBooksJson): ContractSnapshotJson {
+  return {
+    bucket_start: at,
+    bucket_end: at,
+    members: members.map(({ bids, asks, reason, ...member }) => ({
+      ...member,
+      reason: reason?.code ?? null,
+      best_bid: bids?.price[0] ?? null,
+      best_bid_size: bids?.size[0] ?? null,
+      best_ask: asks?.price[0] ?? null,
+      best_ask_size: asks?.size[0] ?? null,
+    })),
+  }
 }
 
 /** Replaces the buckets from the first new one on. */

@@ -1,4 +1,5 @@
-import { parseLinkTime, printLinkTime } from './time.ts'
+import type { Range } from './range.ts'
+import { parseLinkRange, parseLinkTime, printLinkRange, printLinkTime } from './time.ts'
 
 /** What the page of a contract shows, as in its address. */
 export type CompareView = {
@@ -9,6 +10,8 @@ export type CompareView = {
   readonly size: string
   /** Best bid and ask of each member, or the middle between them. */
   readonly lines: 'quotes' | 'middle'
+  /** The span of the chart; everything by default. */
+  readonly range?: Range | undefined
 }
 
 /** The size where the address names none. */
@@ -27,16 +30,23 @@ export function parseCompareView(query: URLSearchParams): CompareView {
     side: query.get('side') === 'sell' ? 'sell' : 'buy',
     size: isSize(size) ? size : USUAL_SIZE,
     lines: query.get('lines') === 'middle' ? 'middle' : 'quotes',
+    range: parseLinkRange(query),
   }
 }
 
 /** Prints the query of an address; what is as usual is left out. */
-export function printCompareView({ time, side, size, lines }: CompareView): string {
-  const parts = [
+export function printCompareView({ time, side, size, lines, range }: CompareView): string {
+  return joinQuery([
+    printLinkRange(range),
     time === undefined ? '' : `t=${printLinkTime(time)}`,
     side === 'buy' ? '' : `side=${side}`,
     size === USUAL_SIZE ? '' : `size=${size}`,
     lines === 'quotes' ? '' : `lines=${lines}`,
-  ].filter(Boolean)
-  return parts.length === 0 ? '' : `?${parts.join('&')}`
+  ])
+}
+
+/** The query of an address from its parts; those that are empty are left out. */
+export function joinQuery(parts: readonly string[]): string {
+  const given = parts.filter((part) => part !== '')
+  return given.length === 0 ? '' : `?${given.join('&')}`
 }

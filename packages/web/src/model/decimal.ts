@@ -21,6 +21,15 @@ export function printPrice(value: DecimalJson | null | undefined): string {
   return text === '–' ? text : padDecimal(text, 2)
 }
 
+/** A price in cents, by its digits: `0.485` is `48.5`, `0.5` is `50`. */
+export function toCents(text: string): string {
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)(\d*)\.?(\d*)$/.exec(text) ?? []
+  const digits = fraction.padEnd(2, '0')
+  const cents = `${whole}${digits.slice(0, 2)}`.replace(/^0+(?=\d)/, '')
+  const rest = digits.slice(2).replace(/0+$/, '')
+  return `${sign}${cents}${rest === '' ? '' : `.${rest}`}`
+}
+
 /** The number of decimals without trailing zeros. */
 export function placesIn(units: number, decimals: number): number {
   let places = decimals

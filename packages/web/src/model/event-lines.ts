@@ -1,6 +1,8 @@
 import type { BookRowJson } from '@priorbook/sdk/client'
 import type { EventMarketJson } from '@priorbook/sdk/wire'
 import type { GapSpan } from './gap.ts'
+import { printDecimal } from './decimal.ts'
+import { middleOf as middleText } from './exact.ts'
 import { microsOf, microsOrAbsent, MINUTE } from './time.ts'
 
 /** Max outcomes on one chart: more lines could not be told apart. */
@@ -76,7 +78,8 @@ function lineOf(
     const time = microsOf(row.received_time)
     prices.set(Math.floor((time - start) / step), { time, price: middleOf(row) })
   }
-  let last: { readonly time: number; readonly price: number | null } | undefined
+  // What was received before the first bucket is valid in it.
+  let last = [...prices].findLast(([index]) => index < 0)?.[1]
   return Array.from({ length: count }, (_, index) => {
     const here = prices.get(index)
     if (here !== undefined) last = here
@@ -85,6 +88,15 @@ function lineOf(
     }
     return last?.price ?? null
   })
+}
+
+/** The middle price of a market at an instant with every digit; undefined where it is not known. */
+export function middleAt({ rows, gaps, until }: SampledBooks, time: number): string | undefined {
+  const row = rows.findLast((one) => microsOf(one.received_time) <= time)
+  if (row === undefined || isBroken(microsOf(row.received_time), time, gaps, until))
+    return undefined
+  const { best_bid: bid, best_ask: ask } = row
+  return bid === null || ask === null ? undefined : middleText(printDecimal(bid), printDecimal(ask))
 }
 
 // A book is valid until the next one; after a gap it is no longer known.

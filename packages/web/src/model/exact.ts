@@ -18,6 +18,13 @@ export function roundDecimal(text: string, places: number, way: 'down' | 'up'): 
   return print(isLess ? cut - 1n : isMore ? cut + 1n : cut, places)
 }
 
+/** The middle of two decimals, with one more place where it needs it. */
+export function middleOf(a: string, b: string): string {
+  const places = Math.max(placesOf(a), placesOf(b)) + 1
+  const middle = print((unitsOf(a, places) + unitsOf(b, places)) / 2n, places)
+  return middle.endsWith('0') ? middle.slice(0, -1) : middle
+}
+
 function placesOf(text: string): number {
   const point = text.indexOf('.')
   return point === -1 ? 0 : text.length - point - 1

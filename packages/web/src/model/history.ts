@@ -23,6 +23,8 @@ export type History = {
   readonly decimals: number
   /** By bucket; undefined where it has no row. */
   readonly columns: readonly (Column | undefined)[]
+  /** The book that was valid where the span begins; absent where nothing is known of it. */
+  readonly before?: Column | undefined
 }
 
 /** Assigns sampled rows to buckets. */
@@ -30,6 +32,7 @@ export function toHistory(
   venue: VenueId,
   rows: readonly BookRowJson[],
   span: { readonly from: number; readonly to: number; readonly step: number },
+  first?: BookRowJson,
 ): History {
   const { step } = span
   const from = Math.floor(span.from / step) * step
@@ -41,7 +44,9 @@ export function toHistory(
     const index = Math.floor((time - from) / step)
     if (index >= 0 && index < columns.length) columns[index] = toColumn(row, decimals, time)
   }
-  return { from, to, step, decimals, columns }
+  const before =
+    first === undefined ? undefined : toColumn(first, decimals, microsOf(first.received_time))
+  return { from, to, step, decimals, columns, before }
 }
 
 function toColumn(row: BookRowJson, decimals: number, time: number): Column {
@@ -102,7 +107,7 @@ export function carryForward(
   gaps: readonly GapSpan[],
   until: number,
 ): readonly (Column | undefined)[] {
-  let last: Column | undefined
+  let last = history.before
   return history.columns.map((column, index) => {
     const middle = history.from + (index + 0.5) * history.step
     if (column !== undefined) {

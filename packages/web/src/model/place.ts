@@ -1,13 +1,19 @@
 import { isVenueId, type VenueId } from '@priorbook/sdk/domain'
-import { parseCompareView, printCompareView, type CompareView } from './compare-view.ts'
-import { parseLinkTime, printLinkTime } from './time.ts'
+import { joinQuery, parseCompareView, printCompareView, type CompareView } from './compare-view.ts'
+import type { Range } from './range.ts'
+import { parseLinkTime, parseLinkRange, printLinkRange, printLinkTime } from './time.ts'
 
 /** A page of the explorer with its parameters, as in the address. */
 export type Place =
   | { readonly page: 'home' }
   | { readonly page: 'markets'; readonly filters: MarketFilters }
   | { readonly page: 'events'; readonly filters: EventFilters }
-  | { readonly page: 'event'; readonly venue: VenueId; readonly eventId: string }
+  | {
+      readonly page: 'event'
+      readonly venue: VenueId
+      readonly eventId: string
+      readonly range?: Range | undefined
+    }
   | { readonly page: 'contracts'; readonly filters: ContractFilters }
   | ({ readonly page: 'contract'; readonly contractId: string } & CompareView)
   | {
@@ -16,6 +22,10 @@ export type Place =
       readonly marketId: string
       /** The instant shown; absent while the page follows the present. */
       readonly time: number | undefined
+      /** The outcome of the charts; the first one by default. */
+      readonly outcome?: 1 | undefined
+      /** The span of the charts; everything by default. */
+      readonly range?: Range | undefined
     }
   | {
       readonly page: 'coverage'
@@ -27,6 +37,7 @@ export type Place =
       /** The asset and the feed that are shown; the first ones by default. */
       readonly asset: string | undefined
       readonly feed: string | undefined
+      readonly range?: Range | undefined
     }
   | {
       readonly page: 'backtest'
@@ -87,7 +98,7 @@ export function parsePlace(pathname: string, search: string): Place {
     case 'event': {
       const eventId = rest.join('/')
       if (!isVenueId(second) || eventId === '') return nowhere(pathname)
-      return { page: 'event', venue: second, eventId }
+      return { page: 'event', venue: second, eventId, range: parseLinkRange(query) }
     }
     case 'contracts': {
       if (rest.length > 0) return nowhere(pathname)
@@ -97,7 +108,14 @@ export function parsePlace(pathname: string, search: string): Place {
     case 'market': {
       const marketId = rest.join('/')
       if (!isVenueId(second) || marketId === '') return nowhere(pathname)
-      return { page: 'market', venue: second, marketId, time: parseLinkTime(query.get('t')) }
+      return {
+        page: 'market',
+        venue: second,
+        marketId,
+        time: parseLinkTime(query.get('t')),
+        outcome: query.get('outcome') === '1' ? 1 : undefined,
+        range: parseLinkRange(query),
+      }
     }
     case 'coverage': {
       const venue = query.get('venue')
@@ -113,6 +131,7 @@ export function parsePlace(pathname: string, search: string): Place {
         page: 'reference',
         asset: query.get('asset') ?? undefined,
         feed: query.get('feed') ?? undefined,
+        range: parseLinkRange(query),
       }
     case 'backtest': {
       const fill = query.get('fill')
@@ -151,10 +170,16 @@ export function printPlace(place: Place): string {
       return `${path}${printCompareView(place)}`
     }
     case 'event':
-      return `/event/${place.venue}/${encodeURIComponent(place.eventId)}`
+      return `/event/${place.venue}/${encodeURIComponent(place.eventId)}${joinQuery([printLinkRange(place.range)])}`
     case 'market': {
       const path = `/market/${place.venue}/${encodeURIComponent(place.marketId)}`
-      return place.time === undefined ? path : `${path}?t=${printLinkTime(place.time)}`
+      const { time, outcome, range } = place
+      const parts = [
+        printLinkRange(range),
+        time === undefined ? '' : `t=${printLinkTime(time)}`,
+        outcome === 1 ? 'outcome=1' : '',
+      ]
+      return `${path}${joinQuery(parts)}`
     }
     case 'coverage': {
       const query = new URLSearchParams()
@@ -165,7 +190,9 @@ export function printPlace(place: Place): string {
     case 'reference': {
       const { asset, feed } = place
       const query = new URLSearchParams({ ...(asset && { asset }), ...(feed && { feed }) })
-      return withQuery('/reference', query)
+      const path = withQuery('/reference', query)
+      const range = printLinkRange(place.range)
+      return range === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${range}`
     }
     case 'backtest': {
       const { market, fill } = place

@@ -1,9 +1,7 @@
 import type { ReferencePriceJson } from '@priorbook/sdk/wire'
 import type { GapSpan } from './gap.ts'
+import type { Range } from './range.ts'
 import { microsOf } from './time.ts'
-
-/** The span of time that a chart shows. */
-type Range = { readonly from: number; readonly to: number }
 
 /** Lines of a chart: seconds, the price, and the strike beside it. */
 export type ReferenceLine = readonly [
@@ -23,8 +21,7 @@ export function toReferenceLine(
   strike: number | undefined,
 ): ReferenceLine {
   const points = rows.map((row) => [microsOf(row.received_time), Number(row.price)] as const)
-  const breaks = gaps.filter(({ start }) => start >= from && start < to)
-  const ends = breaks.map(({ start }) => [start + 1, null] as const)
+  const ends = gaps.filter(({ start }) => start < to).map(({ start }) => [start + 1, null] as const)
   const all = [...points, ...ends].sort(([a], [b]) => a - b)
   const last = all.at(-1)
   // The newest price holds up to the end of the range, unless a gap is open.

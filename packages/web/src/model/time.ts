@@ -1,5 +1,6 @@
 import { parseMicros, printMicros, type Micros } from '@priorbook/sdk/domain'
 import type { TimeJson } from '@priorbook/sdk/wire'
+import { toRange, type Range } from './range.ts'
 
 /** One second in microseconds, the unit of every time in the explorer. */
 export const SECOND = 1_000_000
@@ -29,11 +30,6 @@ export function printSeconds(time: number): string {
   return printExact(time).slice(0, 19)
 }
 
-/** `01:15:15.904`. */
-export function printClock(time: number): string {
-  return printExact(time).slice(11, 23)
-}
-
 /** `2026-08-11`. */
 export function printDate(time: number): string {
   return printExact(time).slice(0, 10)
@@ -54,6 +50,18 @@ export function parseLinkTime(text: string | null): number | undefined {
   } catch {
     return undefined
   }
+}
+
+/** The span of an address, `from=…&to=…`; empty for everything. */
+export function printLinkRange(range: Range | undefined): string {
+  return range === undefined
+    ? ''
+    : `from=${printLinkTime(range.from)}&to=${printLinkTime(range.to)}`
+}
+
+/** Reads the span of an address; undefined unless both ends are there and in order. */
+export function parseLinkRange(query: URLSearchParams): Range | undefined {
+  return toRange(parseLinkTime(query.get('from')), parseLinkTime(query.get('to')))
 }
 
 /** A short duration: `950 ms`, `12.4 s`, `3 min 20 s`, `5 h 3 min`, `2 d 4 h`. */

@@ -3,10 +3,11 @@ import type { ContractWithTermsJson } from '@priorbook/sdk/client'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
+import { showExact, zoneName } from '../app/show.ts'
 import type { CompareView } from '../model/compare-view.ts'
 import { comparisonOf, subjectOf, windowOf, winnerOf } from '../model/contract-words.ts'
 import { printPlace } from '../model/place.ts'
-import { printExact } from '../model/time.ts'
+import { MINUTE } from '../model/time.ts'
 import { CompareSession } from '../session/compare-session.ts'
 import { CompareBooks, BOOK_DEPTH } from '../ui/compare-books.tsx'
 import { CompareChart, MemberKey } from '../ui/compare-chart.tsx'
@@ -19,6 +20,7 @@ import { EdgeFigure, NetPrice } from '../ui/net-price.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { Scrubber } from '../ui/scrubber.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
+import { ViewBar } from '../ui/view-bar.tsx'
 import { LinkWord, StatusWord, VenueTag } from '../ui/words.tsx'
 
 const SCOPE = { depth: BOOK_DEPTH, everyMs: 2000 } as const
@@ -43,6 +45,7 @@ export function ComparePage(props: { readonly contractId: string; readonly view:
       side: session.side.value,
       size: session.size.value,
       lines: lines.value,
+      range: session.history.view.settled.value,
     }) as const
   // The address names everything that is shown while it stands still, so that it can be shared.
   useSignalEffect(() => {
@@ -70,13 +73,7 @@ export function ComparePage(props: { readonly contractId: string; readonly view:
         <TroubleNote trouble={session.instantTrouble.value} />
       )}
       <Panels session={session} contract={contract} lines={lines} />
-      <Scrubber
-        store={history}
-        link={{
-          text: () => location.origin + printPlace(address()),
-          label: 'Copy a link to this view',
-        }}
-      />
+      <Scrubber store={history} link={() => location.origin + printPlace(address())} />
     </main>
   )
 }
@@ -97,6 +94,7 @@ function Panels(props: {
       >
         <MemberTable session={session} contract={contract} />
       </PanelBox>
+      <CompareViewBar session={session} />
       <PanelBox
         title="Price of Yes"
         calls={history.panels.snapshots.calls}
@@ -130,13 +128,36 @@ function Panels(props: {
   )
 }
 
+function CompareViewBar({ session }: { readonly session: CompareSession }) {
+  const { view } = session.history
+  const whole = {
+    name: 'All',
+    isShown: view.zoom.value === undefined,
+    show: () => view.show(undefined),
+  }
+  const last = SPANS.map(([name, span]) => ({
+    name,
+    isShown: view.zoom.value !== undefined && view.zoom.value.to - view.zoom.value.from === span,
+    show: () => {
+      const to = Math.max(session.clock.peek(), (session.extent.peek()?.from ?? 0) + span)
+      view.show({ from: to - span, to })
+    },
+  }))
+  return <ViewBar view={view} presets={[whole, ...last]} />
+}
+
+const SPANS = [
+  ['1 min', MINUTE],
+  ['5 min', 5 * MINUTE],
+] as const
+
 // Whatever stands beside this label is of this instant.
 function At({ session }: { readonly session: CompareSession }) {
   const shown = session.shown.value
   if (shown === undefined) return null
   return (
     <time class={`at${session.isSeeking.value ? ' seeking' : ''}`}>
-      {printExact(shown.at).slice(11, 23)} UTC
+      {showExact(shown.at).slice(11, 23)} {zoneName(shown.at)}
     </time>
   )
 }

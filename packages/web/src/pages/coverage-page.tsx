@@ -5,6 +5,7 @@ import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
 import { go } from '../app/router.ts'
 import { useLoad } from '../app/use-load.ts'
+import { showSeconds } from '../app/show.ts'
 import {
   bookCells,
   calendarRange,
@@ -15,7 +16,7 @@ import {
 import { printCount } from '../model/decimal.ts'
 import { gapSentence, toSpan, type GapSpan } from '../model/gap.ts'
 import { printPlace } from '../model/place.ts'
-import { DAY, microsOrAbsent, printDate, printSeconds, printSpan } from '../model/time.ts'
+import { DAY, microsOrAbsent, printDate, printSpan } from '../model/time.ts'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag, venueTitle } from '../ui/words.tsx'
@@ -135,7 +136,7 @@ function DatasetRow(props: {
           {dataset.assets?.join(', ') ?? 'all assets'}
           {dataset.windows === null ? '' : ` · ${dataset.windows.join(', ')}`}
           <br />
-          {first === undefined ? 'nothing recorded yet' : `since ${printSeconds(first)}`}
+          {first === undefined ? 'nothing recorded yet' : `since ${showSeconds(first)}`}
           {floor !== undefined && (
             <>
               <br />
@@ -314,8 +315,8 @@ function DayGapTable(props: {
               <td class="gap-key">
                 <GapKey venue={venue} gap={gap} />
               </td>
-              <td>{printSeconds(gap.start).slice(5)}</td>
-              <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
+              <td>{showSeconds(gap.start).slice(5)}</td>
+              <td>{gap.end === undefined ? 'open' : showSeconds(gap.end).slice(5)}</td>
               <td class="num">{gap.end === undefined ? 'open' : printSpan(gap.end - gap.start)}</td>
             </tr>
           ))}

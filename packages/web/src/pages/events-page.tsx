@@ -2,10 +2,11 @@ import type { EventJson } from '@priorbook/sdk/wire'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { go } from '../app/router.ts'
+import { showSeconds, zoneName } from '../app/show.ts'
 import { printCount } from '../model/decimal.ts'
 import { nothingMatches } from '../model/filter-words.ts'
 import { changeFilters, printPlace, type EventFilters } from '../model/place.ts'
-import { microsOrAbsent, printSeconds } from '../model/time.ts'
+import { microsOrAbsent } from '../model/time.ts'
 import { EventList } from '../session/event-list.ts'
 import { CategoryChips } from '../ui/category-chips.tsx'
 import { Choice, TypedField, VenueChoice } from '../ui/fields.tsx'
@@ -141,7 +142,11 @@ function EventRow({ row }: { readonly row: EventJson }) {
         <span>
           {printCount(row.open_market_count)} of {printCount(row.market_count)} open
         </span>
-        {close !== undefined && <span>closes {printSeconds(close).slice(0, 16)} UTC</span>}
+        {close !== undefined && (
+          <span>
+            closes {showSeconds(close).slice(0, 16)} {zoneName(close)}
+          </span>
+        )}
       </span>
     </li>
   )

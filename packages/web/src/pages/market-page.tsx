@@ -1,13 +1,15 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { particularOf } from '@priorbook/sdk/wire'
-import { useEffect, useMemo } from 'preact/hooks'
+import { useCallback, useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
+import { priceUnit, showClock, showPrice } from '../app/show.ts'
 import { quoteOf, complementOf } from '../model/book.ts'
-import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
+import { printDecimal, printShort, printTicks } from '../model/decimal.ts'
 import { toPriceLines } from '../model/history.ts'
-import { printPlace } from '../model/place.ts'
+import { printPlace, type Place } from '../model/place.ts'
+import type { Range } from '../model/range.ts'
 import { microsOrAbsent, MINUTE } from '../model/time.ts'
 import { ChartStore } from '../session/chart-store.ts'
 import { MarketSession } from '../session/market-session.ts'
@@ -26,30 +28,28 @@ import { Scrubber } from '../ui/scrubber.tsx'
 import { Timeline } from '../ui/timeline.tsx'
 import { TradeList } from '../ui/trade-list.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
+import { ViewBar, type Preset } from '../ui/view-bar.tsx'
 
 /** One market at the present or at any instant of its past. */
 export function MarketPage(props: {
   readonly venue: VenueId
   readonly marketId: string
   readonly time: number | undefined
+  /** The span and the outcome of the charts. */
+  readonly view: { readonly range?: Range | undefined; readonly outcome?: 1 | undefined }
 }) {
-  const { venue, marketId } = props
+  const { venue, marketId, view } = props
   const identity = `${key.value} ${venue} ${marketId}`
-  const store = useMemo(
-    () => new ChartStore(new MarketSession({ venue, market_id: marketId }, props.time)),
-    [identity],
-  )
+  const store = useMemo(() => {
+    const session = new MarketSession({ venue, market_id: marketId }, props.time)
+    return new ChartStore(session, view.range, view.outcome)
+  }, [identity])
   const { session } = store
   useEffect(() => () => (store.close(), session.close()), [store])
   useEffect(() => {
     if (props.time !== undefined && props.time !== session.time.peek()) session.seek(props.time)
   }, [props.time])
-  // The address names the time while it stands still, so that it can be shared.
-  useSignalEffect(() => {
-    const time = session.time.value
-    if (session.replayer.isPlaying.value) return
-    rewriteAddress({ page: 'market', venue, marketId, time })
-  })
+  const address = useMarketAddress(store)
   const trouble = session.trouble.value
   if (trouble !== undefined && !session.isLoaded.value) {
     return (
@@ -67,6 +67,7 @@ export function MarketPage(props: {
       )}
       <div class="market-grid">
         <div class="market-main">
+          <MarketViewBar store={store} />
           <Charts store={store} />
           <div class="market-more">
             <PanelBox title="Status and resolution" calls={session.panels.revisions.calls}>
@@ -83,9 +84,30 @@ export function MarketPage(props: {
         </div>
         <SidePanels session={session} />
       </div>
-      <Scrubber store={store} />
+      <Scrubber
+        store={store}
+        link={() => location.origin + printPlace(address(store.view.zoom.peek()))}
+      />
     </main>
   )
+}
+
+// The address names the view while it stands still, so that it can be shared.
+function useMarketAddress(store: ChartStore): (range: Range | undefined) => Place {
+  const { session } = store
+  const { venue, market_id: marketId } = session.ref
+  const address = (range: Range | undefined): Place => ({
+    page: 'market',
+    venue,
+    marketId,
+    time: session.time.value,
+    outcome: store.outcome.value === 1 ? 1 : undefined,
+    range,
+  })
+  useSignalEffect(() => {
+    if (!session.replayer.isPlaying.value) rewriteAddress(address(store.view.settled.value))
+  })
+  return address
 }
 
 function SidePanels({ session }: { readonly session: MarketSession }) {
@@ -176,9 +198,9 @@ function QuoteFacts({ store, label }: { readonly store: ChartStore; readonly lab
     if (own === undefined) return undefined
     return quoteOf(view?.isComplement === true ? complementOf(own) : own)
   })
-  const bid = useComputed(() => printPrice(quote.value?.bid))
-  const ask = useComputed(() => printPrice(quote.value?.ask))
-  const spread = useComputed(() => printPrice(quote.value?.spread))
+  const bid = useComputed(() => showPrice(quote.value?.bid))
+  const ask = useComputed(() => showPrice(quote.value?.ask))
+  const spread = useComputed(() => showPrice(quote.value?.spread))
   return (
     <>
       <Fact name={`${label} bid`} value={bid} class="bid" />
@@ -208,7 +230,7 @@ function Charts({ store }: { readonly store: ChartStore }) {
       <PanelBox
         title="Depth over time"
         calls={store.panel.calls}
-        tools={<SpanButtons store={store} />}
+        tools={<DepthLegend store={store} />}
       >
         <Heatmap store={store} height={hasSamples ? 320 : 420} />
         {store.trouble.value !== undefined && <TroubleNote trouble={store.trouble.value} />}
@@ -223,12 +245,14 @@ function PricePanel({ store }: { readonly store: ChartStore }) {
     const { value: history } = store.history
     return history === undefined ? [[], [], [], []] : toPriceLines(history, store.columns.value)
   })
+  const values = useCallback((time: number) => quoteAt(store, time), [store])
   const outcomes = store.session.outcomes.value
   const tools = (
     <>
       <span class="legend">
         <i class="k-bid" /> bid <i class="k-ask" /> ask <i class="k-mid" /> middle{' '}
         <i class="hatch-key" /> gap
+        <span>· {priceUnit(store.session.record.value?.units.price_unit)}</span>
       </span>
       {outcomes !== undefined && (
         <Segments
@@ -251,30 +275,58 @@ function PricePanel({ store }: { readonly store: ChartStore }) {
         lines={LINES}
         band={[2, 1]}
         height={170}
+        values={values}
         label="Best bid, best ask and their middle over time"
       />
     </PanelBox>
   )
 }
 
-function SpanButtons({ store }: { readonly store: ChartStore }) {
-  const zoom = store.zoom.value
-  const lifetime = store.lifetime.value
-  const button = (name: string, isPressed: boolean, span: Parameters<ChartStore['show']>[0]) => (
-    <button key={name} type="button" aria-pressed={isPressed} onClick={() => store.show(span)}>
-      {name}
-    </button>
-  )
+// Best prices at the instant of the crosshair, with every digit.
+function quoteAt(store: ChartStore, time: number): string {
+  const column = store.columnAt(time)
+  if (typeof column === 'string') return `${showClock(time)} · ${column}`
+  const [bid, ask] = [column.bidTicks[0], column.askTicks[0]]
+  const decimals = store.history.peek()?.decimals ?? 0
+  const print = (ticks: number | undefined, places: number): string =>
+    showPrice(ticks === undefined ? undefined : printTicks(ticks, places))
+  const middle = bid === undefined || ask === undefined ? undefined : (bid + ask) * 5
+  return [
+    showClock(time),
+    `bid ${print(bid, decimals)}`,
+    `ask ${print(ask, decimals)}`,
+    `middle ${print(middle, decimals + 1)}`,
+  ].join(' · ')
+}
+
+function DepthLegend({ store }: { readonly store: ChartStore }) {
+  const units = store.session.record.value?.units
   return (
-    <div class="segments" role="group" aria-label="Span of time">
-      {button('Recorded', zoom === undefined, 'all')}
-      {lifetime !== undefined &&
-        button('Lifetime', zoom?.from === lifetime.from && zoom.to === lifetime.to, 'lifetime')}
-      {SPANS.map(([name, span]) =>
-        button(name, zoom !== undefined && Math.round(zoom.to - zoom.from) === span, span),
-      )}
-    </div>
+    <span class="legend">
+      <i class="k-bid" /> bids <i class="k-ask" /> asks <i class="hatch-key" /> gap
+      <span>
+        · {priceUnit(units?.price_unit)}, darker is more {units?.size_unit ?? ''}
+      </span>
+    </span>
   )
+}
+
+function MarketViewBar({ store }: { readonly store: ChartStore }) {
+  const { view } = store
+  const zoom = view.zoom.value
+  const lifetime = store.lifetime.value
+  const presets: Preset[] = [
+    { name: 'Recorded', isShown: zoom === undefined, show: () => view.show(undefined) },
+  ]
+  if (lifetime !== undefined) {
+    const isShown = zoom?.from === lifetime.from && zoom.to === lifetime.to
+    presets.push({ name: 'Lifetime', isShown, show: () => view.show(lifetime) })
+  }
+  for (const [name, span] of SPANS) {
+    const isShown = zoom !== undefined && zoom.to - zoom.from === span
+    presets.push({ name, isShown, show: () => store.showAround(span) })
+  }
+  return <ViewBar view={view} presets={presets} />
 }
 
 function Segments<Value extends number>(props: {

@@ -1,20 +1,25 @@
-import { useComputed, useSignal } from '@preact/signals'
+import { computed, useComputed, useSignal, useSignalEffect, type Signal } from '@preact/signals'
 import { VENUES } from '@priorbook/sdk/domain'
 import type { ReferenceSeriesJson } from '@priorbook/sdk/wire'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
+import { place, rewriteAddress } from '../app/router.ts'
 import { useLoad } from '../app/use-load.ts'
+import { showSeconds } from '../app/show.ts'
 import { printCount } from '../model/decimal.ts'
 import { printPlace } from '../model/place.ts'
+import type { Range } from '../model/range.ts'
 import { printReference } from '../model/reference-line.ts'
-import { HOUR, microsOf, printSeconds } from '../model/time.ts'
+import { HOUR, microsOf, MINUTE } from '../model/time.ts'
+import { ChartView } from '../session/chart-view.ts'
 import { ReferenceLoader, type ReferenceQuery } from '../session/reference-feed.ts'
 import { GapTable } from '../ui/gap-table.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { ReferenceChart } from '../ui/reference-chart.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { useWidth } from '../ui/use-size.ts'
+import { ViewBar, type Preset } from '../ui/view-bar.tsx'
 
 const LIST_MS = 10_000
 const HEIGHT = 260
@@ -28,6 +33,7 @@ const SPANS = [
 export function ReferencePage(props: {
   readonly asset: string | undefined
   readonly feed: string | undefined
+  readonly range: Range | undefined
 }) {
   const panel = useMemo(() => createPanel(), [key.value])
   const { data, trouble } = useLoad(
@@ -56,6 +62,7 @@ export function ReferencePage(props: {
         <SeriesChart
           key={`${key.value} ${chosen.venue} ${chosen.feed} ${chosen.asset}`}
           series={chosen}
+          range={props.range}
         />
       )}
       {data !== undefined && data.length > 0 && (
@@ -112,8 +119,8 @@ function SeriesTable(props: {
                 <span class="quiet">{VENUES[one.venue].label}</span>
               </td>
               <td>{one.description}</td>
-              <td>{printSeconds(microsOf(one.first_time))}</td>
-              <td>{printSeconds(microsOf(one.last_time))}</td>
+              <td>{showSeconds(microsOf(one.first_time))}</td>
+              <td>{showSeconds(microsOf(one.last_time))}</td>
               <td class="num">{printCount(one.prices)}</td>
               <td>{one.open_gap === null ? 'none open' : one.open_gap.replaceAll('_', ' ')}</td>
             </tr>
@@ -124,50 +131,55 @@ function SeriesTable(props: {
   )
 }
 
-function SeriesChart({ series }: { readonly series: ReferenceSeriesJson }) {
+function SeriesChart(props: {
+  readonly series: ReferenceSeriesJson
+  readonly range: Range | undefined
+}) {
+  const { series } = props
   const { asset, feed, unit, description } = series
-  const span = useSignal<number>(HOUR)
-  const last = useSignal(0)
-  const first = useSignal(0)
-  last.value = microsOf(series.last_time)
-  first.value = microsOf(series.first_time)
-  const query = useComputed<ReferenceQuery>(() => {
-    const to = last.value
-    // At least a minute, and nothing from before the first price.
-    const from = Math.min(to - 60_000_000, Math.max(first.value, to - span.value))
-    return { asset, feed, range: { from, to }, isLive: false }
+  const { view, last } = useSeriesView(series, props.range)
+  const query = useComputed<ReferenceQuery | undefined>(() => {
+    const range = view.settledRange.value
+    return range === undefined ? undefined : { asset, feed, range, isLive: false }
   })
+  const address = useSeriesAddress(view, asset, feed)
   const loader = useMemo(() => new ReferenceLoader(query), [])
-  useEffect(() => () => loader.close(), [loader])
+  useEffect(
+    () => () => {
+      loader.close()
+      view.close()
+    },
+    [loader],
+  )
+  useEffect(() => {
+    const sampled = { step: loader.data.value?.step ?? 1, last: last.value }
+    view.sampled.value = sampled
+  })
   const { ref, width } = useWidth()
   const { value: data } = loader.data
   const newest = data?.rows.at(-1)
   const tools = (
-    <div class="segments" role="group" aria-label="Span of time">
-      {SPANS.map(([name, length]) => (
-        <button
-          key={name}
-          type="button"
-          aria-pressed={span.value === length}
-          onClick={() => (span.value = length)}
-        >
-          {name}
-        </button>
-      ))}
-    </div>
+    <span class="legend">
+      <i class="k-s1" /> {feed} <i class="hatch-key" /> gap <span>· {unit}</span>
+    </span>
   )
   return (
     <>
+      <ViewBar
+        view={view}
+        presets={presetsOf(view, last)}
+        link={() => location.origin + printPlace(address(view.zoom.peek()))}
+      />
       <PanelBox title={`${asset} by ${feed}`} calls={loader.panel.calls} tools={tools}>
         <div class="chart" ref={ref}>
-          {data !== undefined && (
-            <ReferenceChart
-              data={data}
-              width={width}
-              height={HEIGHT}
-              label={`Reference price of ${asset} by ${feed} over time`}
-            />
-          )}
+          <ReferenceChart
+            store={{ view }}
+            data={data}
+            unit={unit}
+            width={width}
+            height={HEIGHT}
+            label={`Reference price of ${asset} by ${feed} over time`}
+          />
         </div>
         <p class="quiet">
           {newest !== undefined && `Newest ${printReference(Number(newest.price))} ${unit}. `}
@@ -180,4 +192,50 @@ function SeriesChart({ series }: { readonly series: ReferenceSeriesJson }) {
       </PanelBox>
     </>
   )
+}
+
+// The span of a series: its last hour at first, and no more than was recorded.
+function useSeriesView(series: ReferenceSeriesJson, range: Range | undefined) {
+  const last = useSignal(0)
+  const first = useSignal(0)
+  last.value = microsOf(series.last_time)
+  first.value = microsOf(series.first_time)
+  const view = useMemo(() => {
+    // At least a minute, and nothing from before the first price.
+    const spanOf = (span: number): Range => ({
+      from: Math.min(last.value - MINUTE, Math.max(first.value, last.value - span)),
+      to: last.value,
+    })
+    return new ChartView(
+      computed(() => spanOf(HOUR)),
+      computed(() => spanOf(Infinity)),
+      range,
+    )
+  }, [])
+  return { view, last }
+}
+
+// The address names the span that the visitor chose, so that it can be shared.
+function useSeriesAddress(view: ChartView, asset: string, feed: string) {
+  const address = (range: Range | undefined) => ({ page: 'reference', asset, feed, range }) as const
+  useSignalEffect(() => {
+    const range = view.settled.value
+    const here = place.peek()
+    // The first series may be shown without being named.
+    if (range !== undefined) rewriteAddress(address(range))
+    else if (here.page === 'reference') rewriteAddress({ ...here, range })
+  })
+  return address
+}
+
+function presetsOf(view: ChartView, last: Signal<number>): readonly Preset[] {
+  return SPANS.map(([name, length]) => ({
+    name,
+    isShown:
+      view.zoom.value === undefined
+        ? length === HOUR
+        : view.zoom.value.to - view.zoom.value.from === length,
+    show: () =>
+      view.show(length === HOUR ? undefined : { from: last.peek() - length, to: last.peek() }),
+  }))
 }

@@ -3,8 +3,9 @@ import { useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
 import { useLoad } from '../app/use-load.ts'
+import { showSeconds } from '../app/show.ts'
 import { printCount } from '../model/decimal.ts'
-import { microsOf, printSeconds, printSpan } from '../model/time.ts'
+import { microsOf, printSpan } from '../model/time.ts'
 import { Facts, StatusWord, VenueTag, venueTitle } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
@@ -184,7 +185,7 @@ function Incidents({ incidents }: { readonly incidents: StatusJson['incidents'] 
             <strong>{one.reason.replaceAll('_', ' ')}</strong>
             <span>{one.summary}</span>
             <span class="quiet">
-              {printSeconds(start)} – {end === undefined ? 'still open' : printSeconds(end)}
+              {showSeconds(start)} – {end === undefined ? 'still open' : showSeconds(end)}
               {end !== undefined && ` (${printSpan(end - start)})`}
               {one.detail !== null && ` · ${one.detail}`}
             </span>

@@ -1,8 +1,9 @@
-import { computed, effect, signal } from '@preact/signals'
+import { computed, effect, signal, type ReadonlySignal } from '@preact/signals'
 import { VENUES } from '@priorbook/sdk/domain'
 import type { SampleJson } from '@priorbook/sdk/wire'
 import { createPanel } from '../app/panel.ts'
 import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
+import { printDecimal } from '../model/decimal.ts'
 import {
   carryForward,
   chooseDepth,
@@ -16,17 +17,21 @@ import {
   type Column,
   type History,
 } from '../model/history.ts'
+import { gapAt } from '../model/gap.ts'
+import { joinRanges, type Range } from '../model/range.ts'
 import { microsOf, microsOrAbsent, MINUTE } from '../model/time.ts'
+import { ChartView } from './chart-view.ts'
 import type { MarketSession } from './market-session.ts'
-
-/** The span of time that charts show. */
-export type Range = { readonly from: number; readonly to: number }
 
 /** The sampled metrics, each a line of its own. */
 export const METRICS = ['chance', 'price', 'last_trade'] as const
 
-/** Samples of one metric. */
-export type SampleLine = { readonly time: readonly number[]; readonly value: readonly number[] }
+/** Samples of one metric; texts have every digit. */
+export type SampleLine = {
+  readonly time: readonly number[]
+  readonly value: readonly number[]
+  readonly text: readonly string[]
+}
 
 // How often the newest book extends the history.
 const LIVE_MS = 500
@@ -37,8 +42,6 @@ export class ChartStore {
   readonly panel = createPanel()
   readonly samplesPanel = createPanel()
   readonly outcome = signal<0 | 1>(0)
-  /** The span that the visitor chose; absent for everything recorded. */
-  readonly zoom = signal<Range | undefined>(undefined)
   readonly history = signal<History | undefined>(undefined)
   readonly samples = signal<Partial<Record<(typeof METRICS)[number], SampleLine>>>({})
   readonly isLoading = signal(false)
@@ -49,8 +52,8 @@ export class ChartStore {
   private loading: AbortController | undefined
   private lastLive = 0
 
-  readonly range = computed<Range | undefined>(() => {
-    if (this.zoom.value !== undefined) return this.zoom.value
+  /** Everything recorded. */
+  private readonly recorded = computed<Range | undefined>(() => {
     const { value: extent } = this.session.extent
     if (extent === undefined) return undefined
     const to = Math.max(extent.to, this.session.present.value)
@@ -63,6 +66,8 @@ export class ChartStore {
     const to = microsOrAbsent(record?.close_time)
     return from === undefined || to === undefined || to <= from ? undefined : { from, to }
   })
+  readonly view: ChartView
+  readonly range: ReadonlySignal<Range | undefined>
   readonly gaps = computed(() => {
     const view = this.session.outcomes.value?.[this.outcome.value]
     return view === undefined ? [] : this.session.gapsOf(view.key)
@@ -70,17 +75,23 @@ export class ChartStore {
   /** The book of every bucket of the history. */
   readonly columns = computed<readonly (Column | undefined)[]>(() => {
     const { value: history } = this.history
-    if (history === undefined) return []
-    const end = Math.max(this.session.extent.value?.to ?? 0, this.livePresent.value)
-    return carryForward(history, this.gaps.value, end)
+    return history === undefined ? [] : carryForward(history, this.gaps.value, this.known.value)
   })
   private readonly livePresent = signal(0)
+  /** Up to when books are known. */
+  private readonly known = computed(() =>
+    Math.max(this.session.extent.value?.to ?? 0, this.livePresent.value),
+  )
 
-  constructor(session: MarketSession) {
+  constructor(session: MarketSession, zoom?: Range, outcome: 0 | 1 = 0) {
     this.session = session
+    this.outcome.value = outcome
+    const limits = computed(() => joinRanges([this.recorded.value, this.lifetime.value]))
+    this.view = new ChartView(this.recorded, limits, zoom)
+    this.range = this.view.range
     // What the loaded history depends on; the moving end of the present is not part of it.
     const query = computed(() => {
-      const { value: zoom } = this.zoom
+      const { value: zoom } = this.view.settled
       const { value: extent } = this.session.extent
       const view = this.session.outcomes.value?.[this.outcome.value]
       if (view === undefined || extent === undefined || !this.session.isLoaded.value) return ''
@@ -95,6 +106,11 @@ export class ChartStore {
         void this.session.present.value
         this.extend()
       }),
+      effect(() => {
+        const step = this.history.value?.step ?? 1
+        this.view.sampled.value = { step, last: this.known.value }
+      }),
+      () => this.view.close(),
     )
     if (VENUES[session.ref.venue].metrics.length > 0) this.followSamples()
   }
@@ -105,21 +121,22 @@ export class ChartStore {
     for (const dispose of this.disposers) dispose()
   }
 
-  /** Shows a span around the instant, or everything. */
-  show(span: number | 'all' | 'lifetime'): void {
-    if (span === 'all') {
-      this.zoom.value = undefined
-      return
-    }
-    if (span === 'lifetime') {
-      this.zoom.value = this.lifetime.peek()
-      return
-    }
+  /** Shows a span around the instant. */
+  showAround(span: number): void {
     const clock = this.session.clock.peek()
-    const extent = this.session.extent.peek()
-    const end = Math.max(extent?.to ?? clock, this.session.present.peek())
+    const end = Math.max(this.session.extent.peek()?.to ?? clock, this.session.present.peek())
     const to = Math.min(end, clock + span / 2)
-    this.zoom.value = { from: to - span, to }
+    this.view.show({ from: to - span, to })
+  }
+
+  /** The book at an instant of the crosshair, and why there is none. */
+  columnAt(time: number): Column | string {
+    const history = this.history.peek()
+    const column =
+      this.columns.peek()[Math.floor((time - (history?.from ?? 0)) / (history?.step ?? 1))]
+    const gap = gapAt(this.gaps.peek(), time)
+    if (gap !== undefined) return gap.reason.replaceAll('_', ' ')
+    return column ?? 'nothing recorded'
   }
 
   private async load(): Promise<void> {
@@ -146,12 +163,13 @@ export class ChartStore {
         : {}),
     }
     const { client, note } = this.panel
-    note(`client.market(${this.session.refSource}).snapshots`, params)
+    const market = client.market(this.session.marketRef)
     try {
-      const walk = client.market(this.session.marketRef).snapshots(params, { signal })
-      const page = await walk.page()
+      const first = await this.bookBefore(params, signal)
+      note(`client.market(${this.session.refSource}).snapshots`, params)
+      const page = await market.snapshots(params, { signal }).page()
       if (signal.aborted) return
-      const history = toHistory(venue, page.data, { ...range, step })
+      const history = toHistory(venue, page.data, { ...range, step }, first)
       this.history.value = view.isComplement ? complement(history) : history
       this.trouble.value = undefined
       this.isLoading.value = false
@@ -165,6 +183,20 @@ export class ChartStore {
     }
   }
 
+  // The book that is valid where a chosen span begins; it may have been received long before.
+  private async bookBefore(
+    params: { readonly start_time: number; readonly depth: number; readonly token_id?: string },
+    signal: AbortSignal,
+  ) {
+    if (this.view.settled.peek() === undefined) return undefined
+    const { start_time: at, depth, token_id } = params
+    const query = { at, depth, ...(token_id === undefined ? {} : { token_id }) }
+    const { client, note } = this.panel
+    note(`client.market(${this.session.refSource}).asOf`, query)
+    const { data } = await client.market(this.session.marketRef).asOf(query, { signal })
+    return data[0]
+  }
+
   // Adds the newest book as the newest column, a few times a second.
   private extend(): void {
     const now = performance.now()
@@ -174,7 +206,7 @@ export class ChartStore {
     const view = session.outcomes.peek()?.[this.outcome.peek()]
     if (history === undefined || view === undefined || !session.isOpen.peek()) return
     this.lastLive = now
-    const zoom = this.zoom.peek()
+    const zoom = this.view.zoom.peek()
     const book = session.bookOf(view.key)
     this.livePresent.value = session.present.peek()
     if (book === undefined || (zoom !== undefined && book.received > zoom.to)) return
@@ -204,6 +236,7 @@ export class ChartStore {
       effect(() => {
         if (!this.session.isLoaded.value) return
         void this.outcome.value
+        void this.view.settled.value
         clearTimeout(timer)
         queueMicrotask(() => void poll())
       }),
@@ -216,11 +249,14 @@ export class ChartStore {
     const view = session.outcomes.peek()?.[this.outcome.peek()]
     if (view === undefined) return
     const lines: Partial<Record<(typeof METRICS)[number], SampleLine>> = {}
+    const zoom = this.view.settled.peek()
     for (const metric of METRICS) {
       const params = {
         metric,
         order: 'desc' as const,
         limit: 1000,
+        // The newest ones up to the end of the span: their first is what was valid at its beginning.
+        ...(zoom === undefined ? {} : { end_time: zoom.to + 1 }),
         ...(view.tokenId === undefined ? {} : { token_id: view.tokenId }),
       }
       const { client, note } = this.samplesPanel
@@ -240,6 +276,7 @@ function toLine(rows: readonly SampleJson[], metric: (typeof METRICS)[number]): 
   return {
     time: ascending.map((row) => microsOf(row.received_time)),
     value: ascending.map((row) => Number(row[metric])),
+    text: ascending.map((row) => printDecimal(row[metric])),
   }
 }
 
@@ -247,5 +284,10 @@ function complement(history: History): History {
   const columns = history.columns.map((column) =>
     column === undefined ? undefined : complementColumn(column, history.decimals),
   )
-  return { ...history, columns }
+  const { before } = history
+  return {
+    ...history,
+    columns,
+    before: before === undefined ? undefined : complementColumn(before, history.decimals),
+  }
 }

@@ -1,14 +1,16 @@
-import { batch, computed, signal } from '@preact/signals'
+import { batch, computed, effect, signal, type ReadonlySignal } from '@preact/signals'
 import type { ContractSnapshotJson, SpreadJson } from '@priorbook/sdk/client'
 import type { GapJson } from '@priorbook/sdk/wire'
 import { createPanel } from '../app/panel.ts'
 import { retryLoad, toTrouble, type Trouble } from '../app/trouble.ts'
-import { commonGaps, gapsOfMember, toPoints, withRows } from '../model/compare-lines.ts'
+import { commonGaps, gapsOfMember, toFirstRow, toPoints, withRows } from '../model/compare-lines.ts'
 import { joinSpans } from '../model/edge.ts'
 import { withGap } from '../model/gap.ts'
 import { chooseInterval, INTERVAL_MICROS } from '../model/history.ts'
+import type { Range } from '../model/range.ts'
+import { gapAt } from '../model/gap.ts'
 import { DAY, microsOf, MINUTE } from '../model/time.ts'
-import type { Range } from './chart-store.ts'
+import { ChartView } from './chart-view.ts'
 import type { CompareTarget } from './compare-target.ts'
 import type { TimeStore } from './time-store.ts'
 
@@ -18,6 +20,10 @@ const MAX_EDGES = 7 * DAY
 const MAX_PAGES = 5
 // A gap is found after it has begun, so everything is read again from time to time.
 const RELOAD_MS = 60_000
+
+const INTERVALS = Object.keys(INTERVAL_MICROS) as (keyof typeof INTERVAL_MICROS)[]
+
+type Detail = { readonly step: number; readonly rows: readonly ContractSnapshotJson[] }
 
 /** The best prices of all members over time, their gaps, and the edges between them. */
 export class CompareHistory implements TimeStore {
@@ -34,6 +40,10 @@ export class CompareHistory implements TimeStore {
   /** Up to when books and edges have been read. */
   private readonly until = signal(0)
   private loadedAt = -Infinity
+  /** The rows of the span that the visitor chose, in finer buckets. */
+  private readonly detail = signal<Detail | undefined>(undefined)
+  private detailing = new AbortController()
+  private readonly dispose: () => void
 
   readonly memberGaps = computed(() =>
     (this.session.contract.value?.members ?? []).map((member) =>
@@ -42,19 +52,85 @@ export class CompareHistory implements TimeStore {
   )
   /** Time in which no member was observed. */
   readonly gaps = computed(() => commonGaps(this.memberGaps.value))
-  readonly range = computed<Range | undefined>(() => {
-    const { value: extent } = this.session.extent
-    if (extent === undefined) return undefined
-    return { from: extent.from, to: Math.max(extent.to, extent.from + MINUTE / 2) }
-  })
+  readonly view: ChartView
+  readonly range: ReadonlySignal<Range | undefined>
   readonly points = computed(() =>
     this.memberGaps.value.map((gaps, place) =>
-      toPoints(this.rows.value, place, gaps, this.until.value),
+      toPoints(this.shownRows.value, place, gaps, this.until.value),
     ),
   )
+  private readonly shownRows = computed(() => this.detail.value?.rows ?? this.rows.value)
 
-  constructor(session: CompareTarget) {
+  constructor(session: CompareTarget, zoom?: Range) {
     this.session = session
+    const whole = computed(() => {
+      const { value: extent } = session.extent
+      if (extent === undefined) return undefined
+      return { from: extent.from, to: Math.max(extent.to, extent.from + MINUTE / 2) }
+    })
+    this.view = new ChartView(whole, whole, zoom)
+    this.range = this.view.range
+    const stops = [
+      effect(() => {
+        const { value: range } = this.view.settled
+        if (this.isLoaded.value) queueMicrotask(() => void this.loadDetail(range))
+      }),
+      effect(() => {
+        const step = this.detail.value?.step ?? this.wholeStep()
+        this.view.sampled.value = { step, last: this.until.value }
+      }),
+    ]
+    this.dispose = () => {
+      for (const stop of stops) stop()
+      this.view.close()
+    }
+  }
+
+  close(): void {
+    this.dispose()
+    this.detailing.abort()
+  }
+
+  /** The best prices of a member at an instant of the crosshair, or why there are none. */
+  quoteAt(
+    place: number,
+    time: number,
+  ): { readonly bid: number | null; readonly ask: number | null } | string {
+    const gap = gapAt(this.memberGaps.peek()[place] ?? [], time)
+    if (gap !== undefined) return gap.reason.replaceAll('_', ' ')
+    const point = this.points.peek()[place]?.findLast((one) => one.time <= time)
+    return point?.isKnown === true ? point : 'nothing recorded'
+  }
+
+  // Reads a chosen span in the finest buckets that it allows.
+  private async loadDetail(range: Range | undefined): Promise<void> {
+    this.detailing.abort()
+    this.detailing = new AbortController()
+    const { signal: stopped } = this.detailing
+    const step = range === undefined ? 0 : INTERVAL_MICROS[chooseInterval(range.to - range.from)]
+    // What has been read of the whole window is as fine already.
+    if (range === undefined || step >= this.wholeStep()) {
+      this.detail.value = undefined
+      return
+    }
+    await retryLoad(async () => {
+      const { contractId } = this.session
+      const { client, note } = this.panels.snapshots
+      // What was valid before the first bucket, so that lines begin at the edge.
+      const at = Math.floor(range.from / step) * step - 1
+      note('contractBooks', { at, depth: 1 }, contractId)
+      const query = { at, depth: 1 }
+      const { data } = await client.contractBooks(contractId, query, { signal: stopped })
+      const { rows } = await this.readRows(range, step)
+      if (!stopped.aborted) this.detail.value = { step, rows: [toFirstRow(data), ...rows] }
+    }, stopped)
+  }
+
+  // By the whole window, so that buckets keep their length while it passes.
+  private wholeStep(): number {
+    const { value: extent } = this.session.extent
+    const to = this.session.closes.value ?? extent?.to ?? 0
+    return INTERVAL_MICROS[chooseInterval(to - (extent?.from ?? to))]
   }
 
   /** Reads the whole range. */
@@ -111,12 +187,9 @@ export class CompareHistory implements TimeStore {
     })
   }
 
-  private async readRows({ from, to }: Range) {
-    const { contractId, stopping, closes, extent } = this.session
-    const first = extent.peek()?.from ?? from
-    // By the whole window, so that buckets keep their length while it passes.
-    const interval = chooseInterval((closes.peek() ?? to) - first)
-    const step = INTERVAL_MICROS[interval]
+  private async readRows({ from, to }: Range, step = this.wholeStep()) {
+    const { contractId, stopping } = this.session
+    const interval = INTERVALS.find((name) => INTERVAL_MICROS[name] === step)!
     const params = {
       interval,
       start_time: Math.floor(from / step) * step,

@@ -85,13 +85,14 @@ export class CompareSession implements CompareTarget {
     this.side.value = view.side
     this.size.value = view.size
     this.replayer = new CompareReplayer(this)
-    this.history = new CompareHistory(this)
+    this.history = new CompareHistory(this, view.range)
     this.ticking = setInterval(() => (this.wall.value = Date.now() * 1000), 1000)
     void this.load()
   }
 
   close(): void {
     this.stopping.abort()
+    this.history.close()
     this.replayer.halt()
     clearInterval(this.ticking)
   }

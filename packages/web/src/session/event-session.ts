@@ -1,4 +1,4 @@
-import { batch, signal } from '@preact/signals'
+import { batch, effect, signal } from '@preact/signals'
 import { VENUES, type VenueId } from '@priorbook/sdk/domain'
 import type { EventMarketJson, EventWithMarketsJson } from '@priorbook/sdk/wire'
 import { createPanel } from '../app/panel.ts'
@@ -6,8 +6,10 @@ import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
 import { chooseDrawn, recordedSpan, toEventLines, type SampledBooks } from '../model/event-lines.ts'
 import { toSpan } from '../model/gap.ts'
 import { chooseInterval, INTERVAL_MICROS } from '../model/history.ts'
+import type { Range } from '../model/range.ts'
 import { toSource } from '../model/snippet.ts'
 import { microsOrAbsent } from '../model/time.ts'
+import { ChartView } from './chart-view.ts'
 
 // How often prices are read again while a market is open, and the lines of the chart.
 const PRICES_MS = 5000
@@ -19,7 +21,8 @@ const MAX_PAGES = 5
 export type EventLines = {
   readonly markets: readonly EventMarketJson[]
   readonly data: ReturnType<typeof toEventLines>
-  readonly range: { readonly from: number; readonly to: number }
+  /** The books of each market that its line is drawn from. */
+  readonly books: readonly SampledBooks[]
 }
 
 const BEFORE_HISTORY: Trouble = {
@@ -41,15 +44,26 @@ export class EventSession {
   private readonly eventId: string
   private readonly stopping = new AbortController()
   private drawnAt = -Infinity
+  private readonly recorded = signal<Range | undefined>(undefined)
+  readonly view: ChartView
+  private readonly dispose: () => void
 
-  constructor(venue: VenueId, eventId: string) {
+  constructor(venue: VenueId, eventId: string, zoom?: Range) {
     this.venue = venue
     this.eventId = eventId
+    this.view = new ChartView(this.recorded, this.recorded, zoom)
+    this.dispose = effect(() => {
+      void this.view.settled.value
+      const event = this.event.peek()
+      if (event !== undefined) queueMicrotask(() => void this.draw(event).catch(() => undefined))
+    })
     void this.follow()
   }
 
   close(): void {
     this.stopping.abort()
+    this.dispose()
+    this.view.close()
   }
 
   private async follow(): Promise<void> {
@@ -101,8 +115,10 @@ export class EventSession {
   private async draw(event: EventWithMarketsJson): Promise<void> {
     const now = Date.now() * 1000
     const markets = chooseDrawn(event.markets)
-    const range = recordedSpan(markets, now)
-    if (range === undefined) return
+    const span = recordedSpan(markets, now)
+    if (span === undefined) return
+    this.recorded.value = span
+    const range = this.view.settled.peek() ?? span
     const interval = chooseInterval(range.to - range.from)
     const step = INTERVAL_MICROS[interval]
     const params = {
@@ -114,14 +130,18 @@ export class EventSession {
     }
     const books: SampledBooks[] = []
     for (const market of markets) books.push(await this.sample(market, params, now))
-    if (this.stopping.signal.aborted) return
+    // The visitor has gone on meanwhile.
+    if (this.stopping.signal.aborted || range !== (this.view.settled.peek() ?? span)) return
     this.drawnAt = performance.now()
-    this.lines.value = { markets, range, data: toEventLines(books, { ...range, step }) }
+    batch(() => {
+      this.lines.value = { markets, books, data: toEventLines(books, { ...range, step }) }
+      this.view.sampled.value = { step, last: span.to }
+    })
   }
 
   private async sample(
     market: EventMarketJson,
-    params: { readonly interval: ReturnType<typeof chooseInterval> },
+    params: { readonly interval: ReturnType<typeof chooseInterval>; readonly start_time: number },
     now: number,
   ): Promise<SampledBooks> {
     const { venue } = this
@@ -129,13 +149,23 @@ export class EventSession {
     const { market_id, asset, token_id } = market
     const hasToken = VENUES[venue].booksPer === 'token' && token_id !== null
     const query = { ...params, ...(hasToken ? { token_id } : {}) }
-    note(`client.market(${toSource({ venue, market_id })}).snapshots`, query)
-    const walk = client
-      .market({ venue, market_id, asset })
-      .snapshots(query, { signal: this.stopping.signal })
-    const { data, meta } = await walk.page()
+    const read = async (own: Parameters<ReturnType<typeof client.market>['snapshots']>[0]) => {
+      note(`client.market(${toSource({ venue, market_id })}).snapshots`, own)
+      const one = client.market({ venue, market_id, asset })
+      return one.snapshots(own, { signal: this.stopping.signal }).page()
+    }
+    // The row that is valid where a chosen span begins.
+    const before = {
+      end_time: params.start_time,
+      order: 'desc',
+      include_orderbook: false,
+      limit: 1,
+      ...(hasToken ? { token_id } : {}),
+    } as const
+    const first = this.view.settled.peek() === undefined ? [] : (await read(before)).data
+    const { data, meta } = await read(query)
     const isKnown = market.status === 'open' && !market.has_open_gap
     const until = isKnown ? now : (microsOrAbsent(market.quote_time) ?? 0)
-    return { rows: data, gaps: (meta.gaps ?? []).map(toSpan), until }
+    return { rows: [...first, ...data], gaps: (meta.gaps ?? []).map(toSpan), until }
   }
 }

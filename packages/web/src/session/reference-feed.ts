@@ -4,7 +4,7 @@ import { createPanel } from '../app/panel.ts'
 import { RETRY_MS, toTrouble, type Trouble } from '../app/trouble.ts'
 import { toSpan, type GapSpan } from '../model/gap.ts'
 import { chooseInterval, INTERVAL_MICROS } from '../model/history.ts'
-import type { Range } from './chart-store.ts'
+import type { Range } from '../model/range.ts'
 
 /** Which prices are drawn: of one feed, in a span; it is read again while `isLive`. */
 export type ReferenceQuery = {
@@ -17,6 +17,8 @@ export type ReferenceQuery = {
 /** Prices of one feed in a span, sampled, with their gaps. */
 export type ReferenceData = {
   readonly query: ReferenceQuery
+  /** The length of the buckets that the prices were sampled in. */
+  readonly step: number
   readonly rows: readonly ReferencePriceJson[]
   readonly gaps: readonly GapSpan[]
 }
@@ -67,10 +69,10 @@ export class ReferenceLoader {
       this.timer = setTimeout(() => stopped.aborted || void this.load(stopped), ms)
     }
     try {
-      const { rows, gaps } = await this.read(query, stopped)
+      const read = await this.read(query, stopped)
       if (stopped.aborted) return
       batch(() => {
-        this.data.value = { query, rows, gaps }
+        this.data.value = { query, ...read }
         this.trouble.value = undefined
       })
       if (query.isLive) again(LIVE_MS)
@@ -83,9 +85,9 @@ export class ReferenceLoader {
   }
 
   private async read(
-    { asset, feed, range }: ReferenceQuery,
+    { asset, feed, range, isLive }: ReferenceQuery,
     stopped: AbortSignal,
-  ): Promise<Pick<ReferenceData, 'rows' | 'gaps'>> {
+  ): Promise<Omit<ReferenceData, 'query'>> {
     const interval = chooseInterval(range.to - range.from)
     const step = INTERVAL_MICROS[interval]
     const params = {
@@ -96,9 +98,15 @@ export class ReferenceLoader {
       limit: 1000,
     }
     const { client, note } = this.panel
-    note('referencePrices', params, asset)
-    const { data, meta } = await client.referencePrices(asset, params, { signal: stopped }).page()
-    return { rows: data, gaps: (meta.gaps ?? []).map(toSpan) }
+    const read = async (query: Parameters<typeof client.referencePrices>[1]) => {
+      note('referencePrices', query, asset)
+      return client.referencePrices(asset, query, { signal: stopped }).page()
+    }
+    // The price that is valid where the span begins; a live one is read too often for it.
+    const before = { feed, end_time: params.start_time, order: 'desc', limit: 1 } as const
+    const first = isLive ? [] : (await read(before)).data
+    const { data, meta } = await read(params)
+    return { rows: [...first, ...data], gaps: (meta.gaps ?? []).map(toSpan), step }
   }
 }
 

@@ -1,6 +1,7 @@
 import type { ReadonlySignal } from '@preact/signals'
 import type { GapSpan } from '../model/gap.ts'
-import type { Range } from './chart-store.ts'
+import type { Range } from '../model/range.ts'
+import type { ChartView } from './chart-view.ts'
 import type { Moment } from './market-session.ts'
 
 /** What plays a page through the past. */
@@ -35,6 +36,7 @@ export interface TimeSession {
 /** What charts and time controls draw: an instant, a span and its gaps. */
 export interface TimeStore {
   readonly session: TimeSession
+  readonly view: ChartView
   readonly range: ReadonlySignal<Range | undefined>
   readonly gaps: ReadonlySignal<readonly GapSpan[]>
 }

@@ -1,4 +1,5 @@
 import uPlot from 'uplot'
+import { offsetOf, showAxis } from '../app/show.ts'
 import { colour } from '../app/theme.ts'
 import { GUTTER } from './stage.ts'
 
@@ -8,7 +9,7 @@ export const AXIS = 22
 // A label that begins closer to the right edge, in pixels, would be cut.
 const EDGE = 40
 
-/** The axis of time, in UTC. */
+/** The axis of time, by the visitor's clock. */
 export function timeAxis(): uPlot.Axis {
   return {
     stroke: colour('soft'),
@@ -23,7 +24,7 @@ export function timeAxis(): uPlot.Axis {
         // A label that would be cut at the edge is left out.
         const { min = 0, max = 0 } = plot.scales['x']!
         if (((max - time) / (max - min)) * plot.width < EDGE) return ''
-        const text = new Date(time * 1000).toISOString()
+        const text = new Date(time * 1000 + offsetOf(time * 1e6) / 1000).toISOString()
         return step >= 86_400 ? text.slice(5, 10) : text.slice(11, step < 60 ? 19 : 16)
       }),
   }
@@ -40,7 +41,7 @@ export function valueAxis(): uPlot.Axis {
     gap: 6,
     space: 28,
     values: (_plot, splits, _axis, _space, step) =>
-      splits.map((value) => value.toFixed(step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
+      splits.map((value) => showAxis(value, step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
   }
 }
 

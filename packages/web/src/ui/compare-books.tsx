@@ -1,8 +1,9 @@
 import type { ContractBooksJson, ContractWithTermsJson, LadderJson } from '@priorbook/sdk/client'
 import { isMarketState, VENUES } from '@priorbook/sdk/domain'
+import { showClock, showExact, zoneName } from '../app/show.ts'
 import { groupDigits, padDecimal, printDecimal } from '../model/decimal.ts'
 import { gapSentence } from '../model/gap.ts'
-import { microsOf, microsOrAbsent, printClock, printExact, printSpan } from '../model/time.ts'
+import { microsOf, microsOrAbsent, printSpan } from '../model/time.ts'
 import type { CompareSession } from '../session/compare-session.ts'
 import { MemberKey } from './compare-chart.tsx'
 import { LADDER_ROW } from './ladder-writer.ts'
@@ -73,7 +74,9 @@ function BookLevels(props: {
       <Side side="bid" ladder={bids} style={style} />
       <p class="ladder-foot">
         {received !== undefined && (
-          <span title={`received ${printExact(received)} UTC`}>{printClock(received)}</span>
+          <span title={`received ${showExact(received)} ${zoneName(received)}`}>
+            {showClock(received)}
+          </span>
         )}{' '}
         · {book.age_ms === null ? '–' : printSpan(Number(book.age_ms) * 1000)} old
       </p>
@@ -133,8 +136,8 @@ function NoBook({ book }: { readonly book: MemberBook }) {
     <div class="no-book gap-book" role="status">
       <strong>Gap: {gap.reason.replaceAll('_', ' ')}</strong>
       <p>
-        {gapSentence(gap.reason)} It began {printClock(microsOf(gap.start_time))}.{' '}
-        {end === undefined ? 'It is still open.' : `It ends ${printClock(end)}.`}
+        {gapSentence(gap.reason)} It began {showClock(microsOf(gap.start_time))}.{' '}
+        {end === undefined ? 'It is still open.' : `It ends ${showClock(end)}.`}
       </p>
     </div>
   )

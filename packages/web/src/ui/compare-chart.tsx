@@ -1,14 +1,15 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
 import type { ContractJson, SpreadJson } from '@priorbook/sdk/client'
 import { VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
-import { useEffect, useRef } from 'preact/hooks'
+import { useCallback, useEffect, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
+import { showClock, showPrice } from '../app/show.ts'
 import { colour, paint } from '../app/theme.ts'
 import { knownSpans, toCompareLines } from '../model/compare-lines.ts'
 import { roundDecimal } from '../model/exact.ts'
 import { microsOf } from '../model/time.ts'
 import type { CompareHistory } from '../session/compare-history.ts'
-import type { Range } from '../session/chart-store.ts'
+import type { Range } from '../model/range.ts'
 import { Cursor } from './cursor.tsx'
 import { LineChart } from './line-chart.tsx'
 import type { LineStyle } from './plot.ts'
@@ -62,6 +63,10 @@ export function CompareChart(props: {
           fill: `fill-${memberStyle(members, place).colour}`,
         }))
   const names = members.map(({ venue }) => VENUES[venue].label).join(', ')
+  const values = useCallback(
+    (time: number) => [showClock(time), ...quotesAt(history, members, time)].join('\n'),
+    [history, members],
+  )
   return (
     <div class="compare-chart" data-ready={history.isLoaded.value ? 'yes' : 'no'}>
       <LineChart
@@ -72,11 +77,22 @@ export function CompareChart(props: {
         bands={bands}
         behind={(plot, width) => shadeEdges(plot, width, history)}
         height={height}
+        values={values}
         label={`${lines === 'middle' ? 'Middle prices' : 'Best bids and asks'} of Yes over time: ${names}`}
       />
       <Lanes history={history} members={members} />
     </div>
   )
+}
+
+// Each member at the instant of the crosshair; a price that was read from text is written as it was.
+function quotesAt(history: CompareHistory, members: Members, time: number): string[] {
+  return members.map(({ venue }, place) => {
+    const quote = history.quoteAt(place, time)
+    const words =
+      typeof quote === 'string' ? quote : `${showPrice(quote.bid)} / ${showPrice(quote.ask)}`
+    return `${venueLetter(venue)} ${words}`
+  })
 }
 
 function shadeEdges(plot: uPlot, width: number, history: CompareHistory): void {

@@ -1,7 +1,8 @@
 import type { ConsolidatedJson } from '@priorbook/sdk/client'
 import { useEffect, useState } from 'preact/hooks'
+import { showPrice } from '../app/show.ts'
 import { isSize } from '../model/compare-view.ts'
-import { groupDigits, padDecimal, printDecimal, printPrice } from '../model/decimal.ts'
+import { groupDigits, padDecimal, printDecimal } from '../model/decimal.ts'
 import { roundDecimal } from '../model/exact.ts'
 import type { CompareSession } from '../session/compare-session.ts'
 import { NetPrice } from './net-price.tsx'
@@ -69,7 +70,7 @@ function NetSide(props: {
       <td>
         <VenueTag venue={levels.venue[index]!} />
       </td>
-      <td class="num">{printPrice(levels.price[index])}</td>
+      <td class="num">{showPrice(levels.price[index])}</td>
     </tr>
   ))
   return <>{side === 'ask' ? rows.toReversed() : rows}</>
@@ -145,7 +146,7 @@ function BestWay({ order }: { readonly order: ConsolidatedJson['order'] }) {
                 <VenueTag venue={part.venue} />
               </td>
               <Amount value={part.size} way="up" />
-              <td class="num">{printPrice(part.limit_price)}</td>
+              <td class="num">{showPrice(part.limit_price)}</td>
               <Amount value={part.fee} way="up" />
               <Amount value={part.net_amount} way={paid} />
             </tr>

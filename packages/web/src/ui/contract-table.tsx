@@ -1,9 +1,10 @@
 import type { ContractJson } from '@priorbook/sdk/client'
 import { useEffect, useRef } from 'preact/hooks'
+import { showSeconds, zoneName } from '../app/show.ts'
 import { USUAL_SIZE } from '../model/compare-view.ts'
 import { subjectOf, windowOf, winnerOf } from '../model/contract-words.ts'
 import { printPlace } from '../model/place.ts'
-import { microsOrAbsent, printSeconds, printSpan } from '../model/time.ts'
+import { microsOrAbsent, printSpan } from '../model/time.ts'
 import type { ContractQuote } from '../session/contract-instant.ts'
 import type { ContractQuotes } from '../session/contract-quotes.ts'
 import { EdgeFigure, NetPrice } from './net-price.tsx'
@@ -89,7 +90,7 @@ function ContractRow(props: {
       <td
         data-head="Closes"
         class="num"
-        title={closes === undefined ? '' : `${printSeconds(closes)} UTC`}
+        title={closes === undefined ? '' : `${showSeconds(closes)} ${zoneName(closes)}`}
       >
         {closes === undefined ? '–' : isOver ? 'ended' : `in ${printSpan(closes - now)}`}
       </td>

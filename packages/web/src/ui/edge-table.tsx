@@ -1,8 +1,9 @@
 import type { SpreadJson } from '@priorbook/sdk/client'
-import { printCount, printDecimal, printPrice } from '../model/decimal.ts'
+import { showClock, showPrice } from '../app/show.ts'
+import { printCount, printDecimal } from '../model/decimal.ts'
 import { nameOf, sortEdges } from '../model/edge.ts'
 import { roundDecimal } from '../model/exact.ts'
-import { microsOf, printClock, printSpan } from '../model/time.ts'
+import { microsOf, printSpan } from '../model/time.ts'
 import type { CompareHistory } from '../session/compare-history.ts'
 import { NetPrice } from './net-price.tsx'
 import { VenueTag } from './words.tsx'
@@ -61,7 +62,7 @@ function EdgeRow(props: { readonly row: SpreadJson; readonly onPick: (time: numb
     <tr>
       <td>
         <button type="button" class="link" onClick={() => onPick(best)}>
-          {printClock(best)}
+          {showClock(best)}
         </button>
       </td>
       <td class="num">
@@ -72,10 +73,10 @@ function EdgeRow(props: { readonly row: SpreadJson; readonly onPick: (time: numb
         {roundDecimal(printDecimal(row.fillable_size), 2, 'down')}
       </td>
       <td class="num">
-        {printPrice(yes.price)} <VenueTag venue={yes.venue} />
+        {showPrice(yes.price)} <VenueTag venue={yes.venue} />
       </td>
       <td class="num">
-        {printPrice(no.price)} <VenueTag venue={no.venue} />
+        {showPrice(no.price)} <VenueTag venue={no.venue} />
       </td>
       <td>{ENDS[row.ended_by]}</td>
     </tr>

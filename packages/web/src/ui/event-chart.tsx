@@ -1,9 +1,13 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { effect } from '@preact/signals'
+import { useCallback, useEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
+import { showClock, showPrice } from '../app/show.ts'
 import { paint } from '../app/theme.ts'
-import { outcomeName } from '../model/event-lines.ts'
+import { middleAt, outcomeName } from '../model/event-lines.ts'
+import type { ChartView } from '../session/chart-view.ts'
 import type { EventLines } from '../session/event-session.ts'
-import { padded, timeAxis, valueAxis } from './axes.ts'
+import { AXIS, padded, timeAxis, valueAxis } from './axes.ts'
+import { Cursor } from './cursor.tsx'
 import { lineSeries, plotFrame } from './plot.ts'
 import { useWidth } from './use-size.ts'
 
@@ -12,20 +16,38 @@ const HEIGHT = 260
 const COLOURS = 6
 
 /** The price of every drawn outcome over time. */
-export function EventChart({ lines }: { readonly lines: EventLines }) {
+export function EventChart(props: { readonly lines: EventLines; readonly view: ChartView }) {
+  const { lines, view } = props
   const { ref, width } = useWidth()
   const host = useRef<HTMLDivElement>(null)
   const palette = paint.value
   useEffect(() => {
     if (host.current === null || width === 0) return undefined
     const plot = new uPlot(optionsOf(lines, width), lines.data, host.current)
-    plot.setScale('x', { min: lines.range.from / 1e6, max: lines.range.to / 1e6 })
-    return () => plot.destroy()
+    const stop = effect(() => {
+      const { from, to } = view.range.value ?? { from: 0, to: 1 }
+      plot.setScale('x', { min: from / 1e6, max: to / 1e6 })
+    })
+    return () => {
+      stop()
+      plot.destroy()
+    }
   }, [width, palette, lines])
+  const values = useCallback(
+    (time: number) => {
+      const prices = lines.markets.map(
+        (market, index) =>
+          `${outcomeName(market)} ${showPrice(middleAt(lines.books[index]!, time))}`,
+      )
+      return [showClock(time), ...prices].join('\n')
+    },
+    [lines],
+  )
   const names = lines.markets.map(outcomeName).join(', ')
   return (
     <div class="chart event-chart" ref={ref}>
       <div ref={host} role="img" aria-label={`Prices over time of ${names}`} />
+      <Cursor store={{ view }} width={width} height={HEIGHT - AXIS} values={values} />
     </div>
   )
 }

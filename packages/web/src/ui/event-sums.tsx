@@ -1,5 +1,5 @@
 import type { EventWithMarketsJson } from '@priorbook/sdk/wire'
-import { printPrice } from '../model/decimal.ts'
+import { showPrice } from '../app/show.ts'
 import { outcomeName } from '../model/event-lines.ts'
 import { Facts } from './words.tsx'
 
@@ -24,8 +24,8 @@ export function EventSums({ event }: { readonly event: EventWithMarketsJson }) {
       <Facts
         class="facts"
         facts={[
-          [`Best bids of ${bids} of ${markets.length}`, printPrice(sums.best_bid)],
-          [`Best asks of ${asks} of ${markets.length}`, printPrice(sums.best_ask)],
+          [`Best bids of ${bids} of ${markets.length}`, showPrice(sums.best_bid)],
+          [`Best asks of ${asks} of ${markets.length}`, showPrice(sums.best_ask)],
         ]}
       />
       {leftOut.length > 0 && (

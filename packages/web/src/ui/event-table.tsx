@@ -1,6 +1,7 @@
 import { hasTradingEnded, type VenueId } from '@priorbook/sdk/domain'
 import type { EventMarketJson } from '@priorbook/sdk/wire'
-import { printDecimal, printPrice, printShort } from '../model/decimal.ts'
+import { showPrice } from '../app/show.ts'
+import { printDecimal, printShort } from '../model/decimal.ts'
 import { outcomeName, priceOf } from '../model/event-lines.ts'
 import { printPlace } from '../model/place.ts'
 import { LineKey } from './event-chart.tsx'
@@ -53,7 +54,7 @@ function OutcomeRow(props: {
   const { market_id: marketId, volume, winning_outcome: winner } = market
   // The last book of a market that has ended offers nothing any more.
   const isOver = hasTradingEnded(market.status)
-  const quoted = (price: EventMarketJson['best_bid']): string => printPrice(isOver ? null : price)
+  const quoted = (price: EventMarketJson['best_bid']): string => showPrice(isOver ? null : price)
   return (
     <tr>
       <td class="outcome">
@@ -75,7 +76,7 @@ function OutcomeRow(props: {
       <td class="num bid">{quoted(market.best_bid)}</td>
       <td class="num ask">{quoted(market.best_ask)}</td>
       <td class="num">{quoted(market.spread)}</td>
-      <td class="num">{printPrice(market.last_price)}</td>
+      <td class="num">{showPrice(market.last_price)}</td>
       <td class="num">{volume === null ? '–' : printShort(printDecimal(volume))}</td>
     </tr>
   )

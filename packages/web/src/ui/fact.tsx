@@ -1,4 +1,5 @@
-import { printSeconds, printSpan } from '../model/time.ts'
+import { showSeconds } from '../app/show.ts'
+import { printSpan } from '../model/time.ts'
 
 /** One figure of a page's head. */
 export function Fact(props: {
@@ -21,6 +22,6 @@ export function CloseFact(props: { readonly close: number | undefined; readonly 
   return clock < close ? (
     <Fact name="Closes in" value={printSpan(close - clock)} />
   ) : (
-    <Fact name="Closed" value={printSeconds(close).slice(0, 16)} />
+    <Fact name="Closed" value={showSeconds(close).slice(0, 16)} />
   )
 }

@@ -1,6 +1,7 @@
 import { isMarketState } from '@priorbook/sdk/domain'
+import { showSeconds } from '../app/show.ts'
 import { gapSentence, type GapSpan } from '../model/gap.ts'
-import { printSeconds, printSpan } from '../model/time.ts'
+import { printSpan } from '../model/time.ts'
 
 /** What was lost, with reason and bounds; a click shows the instant before a gap. */
 export function GapTable(props: {
@@ -33,14 +34,14 @@ export function GapTable(props: {
               </td>
               <td>
                 {onPick === undefined ? (
-                  printSeconds(gap.start).slice(5)
+                  showSeconds(gap.start).slice(5)
                 ) : (
                   <button type="button" class="link" onClick={() => onPick(gap.start)}>
-                    {printSeconds(gap.start).slice(5)}
+                    {showSeconds(gap.start).slice(5)}
                   </button>
                 )}
               </td>
-              <td>{gap.end === undefined ? 'open' : printSeconds(gap.end).slice(5)}</td>
+              <td>{gap.end === undefined ? 'open' : showSeconds(gap.end).slice(5)}</td>
               <td class="num">{printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}</td>
             </tr>
           ))}

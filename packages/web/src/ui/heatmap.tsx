@@ -1,12 +1,13 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useEffect, useRef } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
-import { placesIn, printCount } from '../model/decimal.ts'
+import { showAxis, showClock, showPrice } from '../app/show.ts'
+import { padDecimal, placesIn, printCount, printTicks } from '../model/decimal.ts'
 import { toHeatGrid, type HeatGrid } from '../model/heat.ts'
-import { printSeconds } from '../model/time.ts'
-import type { ChartStore, Range } from '../session/chart-store.ts'
+import type { Range } from '../model/range.ts'
+import type { ChartStore } from '../session/chart-store.ts'
 import { Cursor } from './cursor.tsx'
-import { drawGaps, fromX, GUTTER, timeTicks, toX } from './stage.ts'
+import { drawGaps, GUTTER, timeTicks, toX } from './stage.ts'
 import { useWidth } from './use-size.ts'
 
 const AXIS = 20
@@ -16,7 +17,6 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
   const { store, height } = props
   const { ref, width } = useWidth()
   const canvas = useRef<HTMLCanvasElement>(null)
-  const [hover, setHover] = useState<string>('')
   const grid = useComputed(() => toHeatGrid(store.columns.value))
   const draw = (): void => {
     const range = store.range.value
@@ -34,19 +34,21 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
   useSignalEffect(draw)
   useEffect(draw, [width, height])
 
-  const hoverAt = (event: PointerEvent): void => {
-    if (grid.value === undefined) return
-    const box = (event.currentTarget as HTMLElement).getBoundingClientRect()
-    const part = (event.clientY - box.top) / (height - AXIS)
-    const text = readout(store, grid.value, event.clientX - box.left, part, width)
-    if (text !== undefined) setHover(text)
-  }
+  // The place of the pointer between top and bottom; absent while it is over another chart.
+  const part = useRef<number | undefined>(undefined)
+  const values = useCallback(
+    (time: number) => readout(store, grid.peek(), time, part.current),
+    [store],
+  )
   return (
     <div
       class="chart heatmap"
       ref={ref}
-      onPointerMove={hoverAt}
-      onPointerLeave={() => setHover('')}
+      onPointerMoveCapture={(event) => {
+        const box = event.currentTarget.getBoundingClientRect()
+        part.current = (event.clientY - box.top) / (height - AXIS)
+      }}
+      onPointerLeave={() => (part.current = undefined)}
     >
       <canvas
         ref={canvas}
@@ -55,45 +57,44 @@ export function Heatmap(props: { readonly store: ChartStore; readonly height: nu
         aria-label="Depth of the book over time and price; bids blue, asks orange, gaps hatched"
         data-ready={grid.value === undefined ? 'no' : 'yes'}
       />
-      <Cursor store={store} width={width} height={height - AXIS} />
-      <output class="readout">{hover}</output>
+      <Cursor store={store} width={width} height={height - AXIS} values={values} />
     </div>
   )
 }
 
-/** Time, price and size at a point of the picture; `part` counts from its top. */
+/** The best levels at an instant, or the level that is pointed at; `part` counts from the top. */
 function readout(
   store: ChartStore,
-  grid: HeatGrid,
-  x: number,
-  part: number,
-  width: number,
-): string | undefined {
-  const { value: range } = store.range
+  grid: HeatGrid | undefined,
+  time: number,
+  part: number | undefined,
+): string {
+  const column = store.columnAt(time)
   const { value: history } = store.history
-  if (range === undefined || history === undefined) return undefined
-  const time = fromX(x, range, width)
+  const clock = showClock(time)
+  if (typeof column === 'string' || history === undefined) return `${clock} · ${column as string}`
+  const { decimals } = history
+  const { bidTicks, bidSize, askTicks, askSize } = column
+  if (part === undefined || grid === undefined) {
+    const best = (name: string, ticks: readonly number[], sizes: readonly number[]): string =>
+      ticks[0] === undefined
+        ? `no ${name}`
+        : `${name} ${printCount(sizes[0]!)} at ${showPrice(printTicks(ticks[0], decimals))}`
+    return `${clock} · ${best('bid', bidTicks, bidSize)} · ${best('ask', askTicks, askSize)}`
+  }
   const ticks = grid.top - Math.floor(part * grid.height) * grid.tick
-  const column = store.columns.value[Math.floor((time - history.from) / history.step)]
-  const sizeAt = (prices: readonly number[] = [], sizes: readonly number[] = []): number =>
+  const sizeAt = (prices: readonly number[], sizes: readonly number[]): number =>
     prices.reduce(
       (sum, tick, index) =>
         Math.floor(tick / grid.tick) * grid.tick === ticks ? sum + sizes[index]! : sum,
       0,
     )
-  const bid = sizeAt(column?.bidTicks, column?.bidSize)
-  const ask = sizeAt(column?.askTicks, column?.askSize)
-  const places = Math.max(2, placesIn(grid.tick, history.decimals))
-  const price = (ticks / 10 ** history.decimals).toFixed(places)
-  const what =
-    column === undefined
-      ? 'not recorded'
-      : bid > 0
-        ? `bid ${printCount(bid)}`
-        : ask > 0
-          ? `ask ${printCount(ask)}`
-          : 'no order'
-  return `${printSeconds(time).slice(11)} · ${price} · ${what}`
+  const bid = sizeAt(bidTicks, bidSize)
+  const ask = sizeAt(askTicks, askSize)
+  const places = Math.max(2, placesIn(grid.tick, decimals))
+  const price = showPrice(padDecimal(printTicks(ticks, decimals), places))
+  const what = bid > 0 ? `bid ${printCount(bid)}` : ask > 0 ? `ask ${printCount(ask)}` : 'no order'
+  return `${clock} · ${price} · ${what}`
 }
 
 type Frame = { readonly width: number; readonly height: number; readonly ratio: number }
@@ -238,7 +239,7 @@ function drawAxes(
     ) {
       const y = ((grid.top - ticks + grid.tick / 2) / span) * plot
       if (y > 6 && y < plot - 6) {
-        context.fillText((ticks / one).toFixed(places), (GUTTER.left - 6) * ratio, y * ratio)
+        context.fillText(showAxis(ticks / one, places), (GUTTER.left - 6) * ratio, y * ratio)
       }
     }
   }

@@ -1,6 +1,7 @@
+import { prices, showClock, showExact, showPrice, showTicks, zoneName } from '../app/show.ts'
 import { quoteOf, type Book, type Levels } from '../model/book.ts'
 import { groupDigits, padDecimal, placesIn, printTicks } from '../model/decimal.ts'
-import { printClock, printExact, printSpan } from '../model/time.ts'
+import { printSpan } from '../model/time.ts'
 
 /** Writes books into the elements of one ladder. */
 export type LadderWriter = {
@@ -41,16 +42,16 @@ export function createLadderWriter(host: HTMLElement, most: number): LadderWrite
       moreAsks(askRest > 0 ? `${askRest} more asks above` : '')
       moreBids(bidRest > 0 ? `${bidRest} more bids below` : '')
       const quote = quoteOf(book)
-      mid(quote.mid ?? '–')
-      spread(quote.spread === undefined ? '–' : `spread ${quote.spread}`)
+      mid(plainPrice(quote.mid))
+      spread(quote.spread === undefined ? '–' : `spread ${plainPrice(quote.spread)}`)
       ladder.dataset['sequence'] = String(book.sequence)
       ladder.dataset['received'] = String(book.received)
     },
     writeFoot({ sequence, received, asks: { ticks: a }, bids: { ticks: b } }, clock) {
       const age = printSpan(Math.max(0, clock - received))
-      which.data = `#${sequence} · ${printClock(received)}`
+      which.data = `#${sequence} · ${showClock(received)}`
       numbers.data = `${a.length} asks · ${b.length} bids · ${age} old`
-      foot.title = `received ${printExact(received)} UTC`
+      foot.title = `received ${showExact(received)} ${zoneName(received)}`
     },
     clear() {
       delete ladder.dataset['sequence']
@@ -71,6 +72,7 @@ type LevelStyle = {
   readonly places: number
   readonly sizePlaces: number
   readonly largest: number
+  readonly unit: string
 }
 
 function styleOf({ decimals, sizeDecimals }: Book, sides: readonly Levels[]): LevelStyle {
@@ -82,7 +84,7 @@ function styleOf({ decimals, sizeDecimals }: Book, sides: readonly Levels[]): Le
       largest = Math.max(largest, size)
     }
   }
-  return { decimals, sizeDecimals, places, sizePlaces, largest }
+  return { decimals, sizeDecimals, places, sizePlaces, largest, unit: prices.value }
 }
 
 type Row = {
@@ -107,7 +109,8 @@ function createSide(list: HTMLElement, side: 'ask' | 'bid') {
       const isSame =
         written?.places === style.places &&
         written.sizePlaces === style.sizePlaces &&
-        written.decimals === style.decimals
+        written.decimals === style.decimals &&
+        written.unit === style.unit
       written = style
       if (rows.length !== ticks.length || ticks.length === 0) {
         list.style.height = `${Math.max(1, ticks.length) * LADDER_ROW}px`
@@ -127,7 +130,7 @@ function createSide(list: HTMLElement, side: 'ask' | 'bid') {
         const size = units[index]!
         if (row.tick !== tick || !isSame) {
           row.tick = tick
-          row.price.data = padDecimal(printTicks(tick, style.decimals), style.places)
+          row.price.data = showTicks(tick, style.decimals, style.places)
         }
         if (row.units !== size || !isSame) {
           row.units = size
@@ -166,4 +169,9 @@ function createText(element: HTMLElement): (text: string) => void {
   return (text) => {
     if (node.data !== text) node.data = text
   }
+}
+
+// With the digits of the book: half a tick has one more.
+function plainPrice(text: string | undefined): string {
+  return prices.value === 'cents' ? showPrice(text) : (text ?? '–')
 }

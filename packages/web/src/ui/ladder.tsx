@@ -1,9 +1,9 @@
 import { computed, effect } from '@preact/signals'
 import { isMarketState, type GapReason } from '@priorbook/sdk/domain'
 import { useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { showClock } from '../app/show.ts'
 import { complementOf } from '../model/book.ts'
 import { gapSentence } from '../model/gap.ts'
-import { printClock } from '../model/time.ts'
 import type { MarketSession } from '../session/market-session.ts'
 import type { OutcomeView } from '../session/outcomes.ts'
 import { createLadderWriter, LADDER_ROW } from './ladder-writer.ts'
@@ -136,12 +136,12 @@ function NoBook({
     return <NotOpen session={session} reason={gap.reason} />
   }
   if (gap !== undefined) {
-    const until = gap.end === undefined ? 'It is still open.' : `It ends ${printClock(gap.end)}.`
+    const until = gap.end === undefined ? 'It is still open.' : `It ends ${showClock(gap.end)}.`
     return (
       <div class="no-book gap-book" role="status">
         <strong>Gap: {gap.reason.replaceAll('_', ' ')}</strong>
         <p>
-          {gapSentence(gap.reason)} It began {printClock(gap.start)}. {until} The book before it may
+          {gapSentence(gap.reason)} It began {showClock(gap.start)}. {until} The book before it may
           have changed unseen and is not shown.
         </p>
       </div>

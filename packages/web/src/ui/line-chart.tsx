@@ -24,8 +24,10 @@ export function LineChart(props: {
   readonly behind?: (plot: uPlot, width: number) => void
   readonly height: number
   readonly label: string
+  /** What it shows at the instant of the crosshair. */
+  readonly values?: (time: number) => string
 }) {
-  const { store, data, lines, band, height } = props
+  const { store, data, lines, band, height, values } = props
   const { ref, width } = useWidth()
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | undefined>(undefined)
@@ -57,7 +59,7 @@ export function LineChart(props: {
   return (
     <div class="chart" ref={ref}>
       <div ref={host} role="img" aria-label={props.label} />
-      <Cursor store={store} width={width} height={height - AXIS} />
+      <Cursor store={store} width={width} height={height - AXIS} values={values} />
     </div>
   )
 }

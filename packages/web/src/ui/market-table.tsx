@@ -2,10 +2,11 @@ import type { ListedMarketJson } from '@priorbook/sdk/client'
 import { hasTradingEnded } from '@priorbook/sdk/domain'
 import { particularOf } from '@priorbook/sdk/wire'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { showPrice, showSeconds, zoneName } from '../app/show.ts'
 import { printPlace } from '../model/place.ts'
 import { coverageBar } from '../model/market-sort.ts'
-import { printCount, printDecimal, printPrice, printShort } from '../model/decimal.ts'
-import { microsOrAbsent, printSeconds, printSpan } from '../model/time.ts'
+import { printCount, printDecimal, printShort } from '../model/decimal.ts'
+import { microsOrAbsent, printSpan } from '../model/time.ts'
 import type { ListQuotes, Quote } from '../session/list-quotes.ts'
 import { nameOf } from '../session/list-quotes.ts'
 import { useSeconds } from './use-seconds.ts'
@@ -128,19 +129,19 @@ function MarketRow(props: {
       </span>
       <span role="cell" class="num bid">
         <b>Bid </b>
-        {printPrice(bid)}
+        {showPrice(bid)}
       </span>
       <span role="cell" class="num ask">
         <b>Ask </b>
-        {printPrice(ask)}
+        {showPrice(ask)}
       </span>
       <span role="cell" class="num">
         <b>Spread </b>
-        {printPrice(spread)}
+        {showPrice(spread)}
       </span>
       <span role="cell" class="num">
         <b>Last </b>
-        {printPrice(last)}
+        {showPrice(last)}
       </span>
       <span role="cell" class="num volume">
         {row.volume === null ? '–' : printShort(printDecimal(row.volume))}
@@ -148,13 +149,13 @@ function MarketRow(props: {
       <span
         role="cell"
         class="num closes"
-        title={close === undefined ? '' : `${printSeconds(close)} UTC`}
+        title={close === undefined ? '' : `${showSeconds(close)} ${zoneName(close)}`}
       >
         {close === undefined
           ? '–'
           : close > now
             ? `in ${printSpan(close - now)}`
-            : printSeconds(close).slice(5, 16)}
+            : showSeconds(close).slice(5, 16)}
       </span>
       <span role="cell" class="recorded">
         <CoverageBar row={row} now={now} />

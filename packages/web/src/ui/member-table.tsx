@@ -1,6 +1,6 @@
 import type { ContractWithTermsJson } from '@priorbook/sdk/client'
 import { VENUES } from '@priorbook/sdk/domain'
-import { printPrice } from '../model/decimal.ts'
+import { showPrice } from '../app/show.ts'
 import { printPlace } from '../model/place.ts'
 import { printSpan } from '../model/time.ts'
 import type { CompareSession } from '../session/compare-session.ts'
@@ -81,10 +81,10 @@ function MemberRow(props: {
       {price === undefined || price.reason === null ? (
         <>
           <td data-head="Bid" class="num bid">
-            {printPrice(price?.best_bid)}
+            {showPrice(price?.best_bid)}
           </td>
           <td data-head="Ask" class="num ask">
-            {printPrice(price?.best_ask)}
+            {showPrice(price?.best_ask)}
           </td>
           <td data-head="Net bid" class={`num bid${isBestBid ? ' best' : ''}`}>
             <NetPrice price={price?.net_bid} way="down" />

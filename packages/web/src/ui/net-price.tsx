@@ -1,5 +1,6 @@
 import type { SpreadJson } from '@priorbook/sdk/client'
 import type { VenueId } from '@priorbook/sdk/domain'
+import { prices, showPrice } from '../app/show.ts'
 import { padDecimal } from '../model/decimal.ts'
 import { roundDecimal } from '../model/exact.ts'
 import { VenueTag } from './words.tsx'
@@ -19,10 +20,15 @@ export function NetPrice(props: {
   const exact = String(price)
   return (
     <span class="net" title={exact} data-exact={exact}>
-      {padDecimal(roundDecimal(exact, PLACES, way), PLACES)}
+      {netText(exact, way)}
       {venue !== undefined && <VenueTag venue={venue} />}
     </span>
   )
+}
+
+function netText(exact: string, way: 'down' | 'up'): string {
+  const rounded = roundDecimal(exact, PLACES, way)
+  return prices.value === 'cents' ? showPrice(rounded) : padDecimal(rounded, PLACES)
 }
 
 /** An edge of an instant: what is left per share, where Yes is bought and where No. */

@@ -1,5 +1,6 @@
 import uPlot from 'uplot'
 import 'uplot/dist/uPlot.min.css'
+import { zone } from '../app/show.ts'
 import { colour } from '../app/theme.ts'
 import type { GapSpan } from '../model/gap.ts'
 import { drawGaps, GUTTER } from './stage.ts'
@@ -13,7 +14,7 @@ export type LineStyle = {
   readonly isStepped?: boolean
 }
 
-/** What all charts over time have in common: the margins of the heatmap, UTC, and no legend of their own. */
+/** What all charts over time have in common: the margins of the heatmap, one clock, and no legend of their own. */
 export function plotFrame(width: number, height: number) {
   return {
     width,
@@ -21,7 +22,10 @@ export function plotFrame(width: number, height: number) {
     padding: [6, GUTTER.right, 0, 0],
     legend: { show: false },
     cursor: { show: false },
-    tzDate: (time) => uPlot.tzDate(new Date(time * 1000), 'Etc/UTC'),
+    tzDate: (time) => {
+      const date = new Date(time * 1000)
+      return zone.peek() === 'utc' ? uPlot.tzDate(date, 'Etc/UTC') : date
+    },
   } satisfies Partial<uPlot.Options>
 }
 

@@ -6,8 +6,6 @@ import { printReference } from '../model/reference-line.ts'
 import { microsOrAbsent } from '../model/time.ts'
 import type { ChartStore } from '../session/chart-store.ts'
 import { ReferenceLoader, type ReferenceQuery } from '../session/reference-feed.ts'
-import { AXIS } from './axes.ts'
-import { Cursor } from './cursor.tsx'
 import { PanelBox } from './panel.tsx'
 import { ReferenceChart } from './reference-chart.tsx'
 import { TroubleNote } from './trouble-note.tsx'
@@ -43,9 +41,9 @@ function Settlement(props: {
   const { session } = store
   const { ref, width } = useWidth()
   const query = useComputed<ReferenceQuery | undefined>(() => {
-    const range = store.range.value
+    const range = store.view.settledRange.value
     if (range === undefined || !session.isLoaded.value) return undefined
-    const isLive = store.zoom.value === undefined && session.isOpen.value
+    const isLive = store.view.settled.value === undefined && session.isOpen.value
     return { asset, feed, range, isLive }
   })
   const loader = useMemo(() => new ReferenceLoader(query), [store])
@@ -62,20 +60,20 @@ function Settlement(props: {
       tools={
         <span class="legend">
           <i class="k-s1" /> {feed} <i class="k-mid" /> strike <i class="hatch-key" /> gap
+          <span>· {unit}</span>
         </span>
       }
     >
       <div class="chart" ref={ref}>
-        {data !== undefined && data.rows.length > 0 && (
-          <ReferenceChart
-            data={data}
-            strike={threshold}
-            width={width}
-            height={HEIGHT}
-            label={`Reference price of ${asset} by ${feed} and the strike over time`}
-          />
-        )}
-        <Cursor store={store} width={width} height={HEIGHT - AXIS} />
+        <ReferenceChart
+          store={store}
+          data={data}
+          strike={threshold}
+          unit={unit}
+          width={width}
+          height={HEIGHT}
+          label={`Reference price of ${asset} by ${feed} and the strike over time`}
+        />
       </div>
       <p class="quiet reference-words">
         {newest === undefined

@@ -1,5 +1,7 @@
 import { useComputed } from '@preact/signals'
+import { useCallback } from 'preact/hooks'
 import type uPlot from 'uplot'
+import { showClock, showPrice } from '../app/show.ts'
 import { METRICS, type ChartStore } from '../session/chart-store.ts'
 import { toSampleLines } from '../model/samples.ts'
 import { LineChart } from './line-chart.tsx'
@@ -25,6 +27,7 @@ export function SamplesPanel({ store }: { readonly store: ChartStore }) {
       breaks.map(({ start }) => start + 1),
     ) as uPlot.AlignedData
   })
+  const values = useCallback((time: number) => sampledAt(store, time), [store])
   return (
     <PanelBox
       title="Samples"
@@ -40,8 +43,19 @@ export function SamplesPanel({ store }: { readonly store: ChartStore }) {
         data={data}
         lines={LINES}
         height={150}
+        values={values}
         label="Chance, price and last trade as the venue reported them"
       />
     </PanelBox>
   )
+}
+
+// The newest sample of each metric at or before an instant.
+function sampledAt(store: ChartStore, time: number): string {
+  const values = METRICS.map((metric) => {
+    const line = store.samples.peek()[metric]
+    const index = (line?.time ?? []).findLastIndex((one) => one <= time)
+    return `${metric.replace('_', ' ')} ${showPrice(line?.text[index])}`
+  })
+  return [showClock(time), ...values].join(' · ')
 }

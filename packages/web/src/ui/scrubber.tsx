@@ -2,18 +2,19 @@ import { effect, useSignalEffect } from '@preact/signals'
 import { isMarketState } from '@priorbook/sdk/domain'
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { colour, paint } from '../app/theme.ts'
-import { printExact } from '../model/time.ts'
+import { showExact, zoneName } from '../app/show.ts'
 import { SPEEDS } from '../session/replayer.ts'
 import type { Player, TimeSession, TimeStore } from '../session/time-store.ts'
 import { CopyButton } from './panel.tsx'
 import { hatchPattern } from './stage.ts'
+import { useKeys } from './use-keys.ts'
 import { useWidth } from './use-size.ts'
 
 /** The time controls of a market: drag, play at any speed, step from row to row. */
 export function Scrubber(props: {
   readonly store: TimeStore
-  /** A link to what is shown, where it is more than a market and a time. */
-  readonly link?: { readonly text: () => string; readonly label: string }
+  /** A link to exactly what is shown. */
+  readonly link: () => string
 }) {
   const { store, link } = props
   const { session } = store
@@ -31,10 +32,7 @@ export function Scrubber(props: {
       </div>
       <div class="scrub-time">
         <Clock store={store} />
-        <CopyButton
-          text={link?.text ?? (() => linkOf(store))}
-          label={link?.label ?? 'Copy a link to this market and time'}
-        >
+        <CopyButton text={link} label="Copy a link to this view">
           Link
         </CopyButton>
         <button
@@ -51,42 +49,21 @@ export function Scrubber(props: {
   )
 }
 
-// Controls that use keys themselves; a space also presses buttons and links.
-const TYPING = 'input, select, textarea'
-const PRESSING = `${TYPING}, button, a, summary`
-
 function useShortcuts(session: TimeSession): void {
-  useEffect(() => {
-    const { replayer } = session
-    const press = (event: KeyboardEvent): void => {
-      const { target } = event
-      if (event.metaKey || event.ctrlKey || event.altKey) return
-      const own = event.key === ' ' ? PRESSING : TYPING
-      if (target instanceof Element && target.closest(own) !== null) return
-      switch (event.key) {
-        case ' ':
-          if (replayer.isPlaying.peek()) replayer.pause()
-          else replayer.play()
-          break
-        case 'ArrowRight':
-        case '.':
-          void replayer.step(1)
-          break
-        case 'ArrowLeft':
-        case ',':
-          void replayer.step(-1)
-          break
-        case 'l':
-          session.goLive()
-          break
-        default:
-          return
-      }
-      event.preventDefault()
-    }
-    addEventListener('keydown', press)
-    return () => removeEventListener('keydown', press)
-  }, [session])
+  const { replayer } = session
+  const forward = (): void => void replayer.step(1)
+  const back = (): void => void replayer.step(-1)
+  useKeys(
+    {
+      ' ': () => (replayer.isPlaying.peek() ? replayer.pause() : replayer.play()),
+      ArrowRight: forward,
+      '.': forward,
+      ArrowLeft: back,
+      ',': back,
+      l: () => session.goLive(),
+    },
+    [session],
+  )
 }
 
 function PlayButtons({ replayer }: { readonly replayer: Player }) {
@@ -135,21 +112,14 @@ function PlayButtons({ replayer }: { readonly replayer: Player }) {
   )
 }
 
-function linkOf({ session }: TimeStore): string {
-  const url = new URL(location.href)
-  const time = session.time.peek()
-  url.search = time === undefined ? '' : `?t=${printExact(time).replace(' ', 'T')}Z`
-  return url.href
-}
-
 function Clock({ store }: { readonly store: TimeStore }) {
   const ref = useRef<HTMLTimeElement>(null)
   // Written at once, as the ladders are: effects of components wait for the next frame.
   useLayoutEffect(
     () =>
       effect(() => {
-        const text = printExact(store.session.throttledClock.value)
-        ref.current!.textContent = `${text.slice(0, 23)} UTC`
+        const time = store.session.throttledClock.value
+        ref.current!.textContent = `${showExact(time).slice(0, 23)} ${zoneName(time)}`
       }),
     [store],
   )
@@ -168,7 +138,7 @@ function Slider(props: { readonly store: TimeStore; readonly from: number; reado
     const value = String(Math.round(((time - from) / span) * 10_000))
     if (element.value !== value) element.value = value
     if (store.session.replayer.isPlaying.value) return
-    element.setAttribute('aria-valuetext', `${printExact(time).slice(0, 23)} UTC`)
+    element.setAttribute('aria-valuetext', `${showExact(time).slice(0, 23)} ${zoneName(time)}`)
   }
   useSignalEffect(place)
   // An instant that stands still has another place when the ends of the slider move.

@@ -1,7 +1,8 @@
 import { isMarketState } from '@priorbook/sdk/domain'
+import { offsetOf } from '../app/show.ts'
 import { colour } from '../app/theme.ts'
 import type { GapSpan } from '../model/gap.ts'
-import type { Range } from '../session/chart-store.ts'
+import type { Range } from '../model/range.ts'
 
 /** The margins of all charts, so that the same instant has the same position in each. */
 export const GUTTER = { left: 46, right: 10 } as const
@@ -73,7 +74,7 @@ const STEPS = [
   172_800, 604_800, 1_209_600, 2_592_000,
 ]
 
-/** Round instants of a range, about one every 90 pixels, with their labels in UTC. */
+/** Round instants of a range, about one every 90 pixels, with their labels by the visitor's clock. */
 export function timeTicks(
   range: Range,
   width: number,
@@ -81,8 +82,10 @@ export function timeTicks(
   const wanted = (range.to - range.from) / Math.max(1, (width - GUTTER.left) / 90) / 1e6
   const step = (STEPS.find((one) => one >= wanted) ?? STEPS.at(-1)!) * 1e6
   const ticks: { time: number; label: string }[] = []
-  for (let time = Math.ceil(range.from / step) * step; time <= range.to; time += step) {
-    const text = new Date(time / 1000).toISOString()
+  const shift = offsetOf(range.from)
+  const first = Math.ceil((range.from + shift) / step) * step - shift
+  for (let time = first; time <= range.to; time += step) {
+    const text = new Date((time + shift) / 1000).toISOString()
     const label = step >= 86_400e6 ? text.slice(5, 10) : text.slice(11, step < 60e6 ? 19 : 16)
     ticks.push({ time, label })
   }

@@ -1,7 +1,8 @@
 import { useComputed } from '@preact/signals'
 import type { RevisionJson } from '@priorbook/sdk/client'
+import { showSeconds, zoneName } from '../app/show.ts'
 import { printDecimal } from '../model/decimal.ts'
-import { microsOf, microsOrAbsent, printSeconds } from '../model/time.ts'
+import { microsOf, microsOrAbsent } from '../model/time.ts'
 import type { MarketSession } from '../session/market-session.ts'
 import { StatusWord } from './words.tsx'
 
@@ -46,7 +47,7 @@ export function Timeline({ session }: { readonly session: MarketSession }) {
         {steps.map(({ time, status, text }, index) => (
           <li key={`${time} ${status}`} class={index < passed ? '' : 'ahead'}>
             <button type="button" class="step-time" onClick={() => session.seek(time)}>
-              {printSeconds(time)}
+              {showSeconds(time)}
             </button>
             <StatusWord status={status} />
             {text !== '' && <span class="quiet"> {text}</span>}
@@ -90,5 +91,5 @@ function stepsOf(revisions: readonly RevisionJson[]): Step[] {
 
 function timeText(time: string | number | null): string {
   const micros = microsOrAbsent(time)
-  return micros === undefined ? '–' : `${printSeconds(micros)} UTC`
+  return micros === undefined ? '–' : `${showSeconds(micros)} ${zoneName(micros)}`
 }

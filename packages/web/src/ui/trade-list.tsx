@@ -1,7 +1,8 @@
 import { VENUES } from '@priorbook/sdk/domain'
 import type { TradeJson } from '@priorbook/sdk/wire'
+import { prices, showClock, showPrice } from '../app/show.ts'
 import { groupDigits, printDecimal } from '../model/decimal.ts'
-import { microsOf, printClock } from '../model/time.ts'
+import { microsOf } from '../model/time.ts'
 import type { MarketSession } from '../session/market-session.ts'
 
 const SHOWN = 14
@@ -32,13 +33,17 @@ function TradeRow({ trade }: { readonly trade: TradeJson }) {
   const { taker_side: side, outcome } = trade
   return (
     <li>
-      <span class="quiet">{printClock(microsOf(trade.received_time))}</span>
+      <span class="quiet">{showClock(microsOf(trade.received_time))}</span>
       <span class={side === 'buy' ? 'buy' : 'sell'}>
         <span aria-hidden="true">{side === 'buy' ? '▲' : side === 'sell' ? '▼' : '·'}</span>{' '}
         {side ?? 'trade'} {outcome ?? ''}
       </span>
-      <span class="price">{printDecimal(trade.price)}</span>
+      <span class="price">{tradePrice(trade)}</span>
       <span class="size">{groupDigits(printDecimal(trade.size))}</span>
     </li>
   )
+}
+
+function tradePrice({ price }: TradeJson): string {
+  return prices.value === 'cents' ? showPrice(price) : printDecimal(price)
 }
