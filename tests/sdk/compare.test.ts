@@ -5,12 +5,17 @@ import {
   after,
   createContractStore,
   ROUND_ID,
+  roundOfB,
+  roundOfC,
+  THREE_ROUNDS,
+  type ScriptedMarket,
 } from '../../packages/service/src/api/contracts/contract-tape.testing.ts'
+import { createRandom } from '../../packages/service/src/lib/random.testing.ts'
 import { createTestServer } from '../../packages/service/src/api/server.testing.ts'
 import { runCommand } from './run-command.ts'
 
-async function serve(plan = 'unlimited') {
-  const store = await createContractStore()
+async function serve(plan = 'unlimited', markets: readonly ScriptedMarket[] = THREE_ROUNDS) {
+  const store = await createContractStore(markets)
   // Limits of plans need a clock that runs.
   const begun = performance.now()
   const now = () => after(120 + (performance.now() - begun) / 1000)
@@ -21,6 +26,25 @@ async function serve(plan = 'unlimited') {
   const env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key }
   const run = (...args: string[]) => runCommand(args, env)
   return { client: createClient({ url, key }), run }
+}
+
+/** Venue C moves as venue B does, 400 ms later. */
+function leadingRounds(): ScriptedMarket[] {
+  const random = createRandom(5)
+  const steps = Array.from({ length: 200 }, (_, index) => ({
+    at: 1 + index * 0.55 + random() * 0.5,
+    cents: 20 + Math.floor(random() * 60),
+  }))
+  const booksAfter = (delay: number) =>
+    steps.map(({ at, cents }) => ({
+      seconds: at + delay,
+      bids: [[`0.${cents - 1}`, '5']] as const,
+      asks: [[`0.${cents + 1}`, '5']] as const,
+    }))
+  return [
+    { record: roundOfB(), books: booksAfter(0) },
+    { record: roundOfC(), books: booksAfter(0.4) },
+  ]
 }
 
 const AT = '2026-11-17T17:30:20Z'
@@ -81,6 +105,33 @@ describe('priorbook compare', () => {
       pair: { yes: 1, no: 2, edge: '0.015175' },
       differs_in: expect.arrayContaining(['tie']) as unknown,
     })
+  })
+
+  it('says who moved first, or that it is not decided', async () => {
+    const { run, client } = await serve()
+    const at = String(after(100))
+    const { out } = await run('compare', 'BTC-15m', '--at', at, '--lead')
+    expect(out).toContain(
+      'lead: venueb or venuec is not decided (too_few_moves) by the received clock, 0 and 1 moves',
+    )
+    expect(out.match(/^lead: /gm)).toHaveLength(6)
+    const { data } = await client.contractLeadLag(ROUND_ID, { end_time: after(100) })
+    const json = await run('compare', ROUND_ID, '--at', at, '--lead', '--json')
+    const { lead } = JSON.parse(json.out) as { lead: { pairs: { verdict: string }[] } }
+    expect(lead.pairs.map(({ verdict }) => verdict)).toEqual(
+      data.pairs.map(({ verdict }) => verdict),
+    )
+  })
+
+  it('names the venue that moved first, with the delay and its uncertainty', async () => {
+    const { run } = await serve('unlimited', leadingRounds())
+    const { out } = await run('compare', ROUND_ID, '--at', String(after(119)), '--lead')
+    const [, delay, uncertainty] =
+      /^lead: venueb moves ([\d.]+) ± ([\d.]+) ms before venuec by the received clock, \d+ and \d+ moves$/m.exec(
+        out,
+      )!
+    expect(Math.abs(Number(delay) - 400)).toBeLessThanOrEqual(Number(uncertainty))
+    expect(Number(uncertainty)).toBeLessThan(200)
   })
 
   it('ends with a status that says what is wrong', async () => {

@@ -47,6 +47,7 @@ const METHODS: Readonly<Record<string, string>> = {
   bulkManifest: 'manifest',
   contract_books: 'contractBooks',
   contract_consolidated: 'contractConsolidated',
+  contract_leadlag: 'contractLeadLag',
   contract_snapshots: 'contractSnapshots',
   contract_spreads: 'contractSpreads',
   coverage_days: 'coverageDays',

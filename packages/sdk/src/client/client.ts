@@ -17,6 +17,7 @@ import {
   type EventJson,
   type EventWithMarketsJson,
   type GapJson,
+  type LeadLagJson,
   type LimitsJson,
   type ListedMarketJson,
   type ManifestJson,
@@ -316,6 +317,16 @@ export class PriorbookClient {
   ): Walk<SpreadJson> {
     const { contract_spreads: route } = ROUTES
     return this.caller.walk(route, async () => contractPath(route, contractId), params, options)
+  }
+
+  /** Which member of a contract moves first, with the delay and its uncertainty. */
+  contractLeadLag(
+    contractId: string,
+    params: RouteParams<'contract_leadlag'> = {},
+    options: CallOptions = {},
+  ): Promise<Answer<LeadLagJson>> {
+    const { contract_leadlag: route } = ROUTES
+    return this.caller.one(route, contractPath(route, contractId), params, options)
   }
 
   /** Signed roots of days, in the order of their signing. */

@@ -40,6 +40,7 @@ export type {
   FullBookRowJson,
   InstrumentReceiptJson,
   LadderJson,
+  LeadLagJson,
   LimitsJson,
   ListedMarketJson,
   ManifestFileJson,

@@ -1,4 +1,4 @@
-import { printLines, timeOption } from '../../command-line/index.ts'
+import { flagOption, printLines, timeOption } from '../../command-line/index.ts'
 import {
   fromMillis,
   parseMicros,
@@ -7,7 +7,12 @@ import {
   toMicros,
   type Micros,
 } from '../../domain/index.ts'
-import { ROUTES, type ConsolidatedJson, type ContractWithTermsJson } from '../../wire/index.ts'
+import {
+  ROUTES,
+  type ConsolidatedJson,
+  type ContractWithTermsJson,
+  type LeadLagJson,
+} from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, printTable, shortTime, shown } from '../command.ts'
 import { findContractId } from '../find-contract.ts'
 import { routeOption } from '../options.ts'
@@ -25,11 +30,13 @@ export const COMPARE = defineCommand({
   options: {
     at: timeOption('The books at this time instead of now.'),
     size: routeOption(PARAMS.size, 'The best way to trade this many shares.', { value: 'N' }),
+    lead: flagOption('Which venue moved first since the window began, or in the last hour.'),
     side: routeOption(PARAMS.side, 'What to do with --size; buy by default.', { value: 'SIDE' }),
   },
   examples: [
     'priorbook compare BTC-15m',
     'priorbook compare BTC-15m --at 2026-11-17T17:31:00Z',
+    'priorbook compare BTC-15m --lead',
     'priorbook compare btc-15m-up-down-20261117T174500Z --size 100 --side sell',
   ],
   async run(context) {
@@ -43,9 +50,17 @@ export const COMPARE = defineCommand({
     const order = size === undefined ? {} : { size, side }
     const params = { at, ...style, ...order }
     const consolidated = await client.contractConsolidated(id, params, { signal })
-    printNotices(context, [...contract.notices, ...consolidated.notices], new Set())
+    const lead = options.lead
+      ? await client.contractLeadLag(id, leadRange(contract.data, at), { signal })
+      : undefined
+    const notices = [contract, consolidated, lead].flatMap((answer) => answer?.notices ?? [])
+    printNotices(context, notices)
     if (isJson) {
-      await printJson(context, { ...contract.data, ...consolidated.data })
+      await printJson(context, {
+        ...contract.data,
+        ...consolidated.data,
+        ...(lead && { lead: lead.data }),
+      })
       return
     }
     await printLines(io, headLines(contract.data, at))
@@ -53,6 +68,7 @@ export const COMPARE = defineCommand({
     await printLines(io, [
       ...pairLines(consolidated.data),
       ...orderLines(consolidated.data),
+      ...(lead === undefined ? [] : leadLines(lead.data)),
       ...differenceLines(contract.data),
     ])
   },
@@ -126,6 +142,32 @@ function orderLines({ order }: ConsolidatedJson): string[] {
       `  ${venue}: ${own} up to ${limit}, ${paid}`,
   )
   return [head, ...parts]
+}
+
+const HOUR_MICROS = 3_600_000_000
+
+// Up to the time of the books, and not longer than an hour.
+function leadRange({ opens }: ContractWithTermsJson, at: string) {
+  const end = parseMicros(at)
+  const since = end - HOUR_MICROS
+  const start = opens === null ? since : Math.max(since, parseMicros(String(opens)))
+  const range = { start_time: String(Math.min(start, end - 1)), end_time: String(end) }
+  return { ...range, number_format: 'string' } as const
+}
+
+function leadLines({ members, pairs }: LeadLagJson): string[] {
+  return pairs.map((pair) => {
+    const [first, second] = [members[pair.first]!.venue, members[pair.second]!.venue]
+    const moves = `${pair.first_moves} and ${pair.second_moves} moves`
+    const clock = pair.clock === 'received' ? 'received clock' : 'clocks of the venues'
+    const by = `by the ${clock}, ${moves}`
+    if (pair.verdict === 'not_decided') {
+      return `lead: ${first} or ${second} is not decided (${shown(pair.reason)}) ${by}`
+    }
+    const [one, other] = pair.verdict === 'first' ? [first, second] : [second, first]
+    const delay = String(pair.delay_ms).replace('-', '')
+    return `lead: ${one} moves ${delay} ± ${shown(pair.uncertainty_ms)} ms before ${other} ${by}`
+  })
 }
 
 function differenceLines({ comparison, differences }: ContractWithTermsJson): string[] {

@@ -14,6 +14,7 @@ import {
   CONTRACT_SNAPSHOT_SCHEMA,
   SPREAD_SCHEMA,
 } from '../contract-books.ts'
+import { LEAD_LAG_SCHEMA } from '../contract-lead-lag.ts'
 import { CALENDAR_DAY_SCHEMA, COVERAGE_SCHEMA } from '../coverage.ts'
 import { AUDIT_SCHEMA, EXECUTION_SCHEMA } from '../execution.ts'
 import { CATEGORY_SCHEMA, EVENT_SCHEMA, EVENT_WITH_MARKETS_SCHEMA } from '../event.ts'
@@ -167,6 +168,7 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   contract_snapshots: listOf(CONTRACT_SNAPSHOT_SCHEMA),
   contract_consolidated: CONSOLIDATED_SCHEMA,
   contract_spreads: listOf(SPREAD_SCHEMA),
+  contract_leadlag: LEAD_LAG_SCHEMA,
   proofs: listOf(ROOT_SCHEMA),
   proof_day: orNull(DAY_PROOF_SCHEMA),
   whoami: WHOAMI_SCHEMA,

@@ -291,6 +291,19 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
       end_time: `Up to this time; where the window ends by default. ${FORMS_OF_TIME}`,
     },
   },
+  contract_leadlag: {
+    tag: CONTRACTS,
+    summary: 'Which venue moves first',
+    description:
+      'For each two members: the delay at which the changes of their middle prices agree best, by the recorder’s clock and by the clocks of the venues, with its uncertainty, the numbers of moves and the rows of the largest moves that meet. `not_decided` where the evidence does not suffice. No move goes over a gap. At most a day with at most 50,000 moves of each member; without a range the window of the contract.',
+    params: {
+      max_lag_ms: 'The greatest delay that is tried in both directions; 5000 by default.',
+      step_ms: 'The distance of two delays; 50 by default. `max_lag_ms` is 2 to 2,000 steps.',
+      include_curve: 'Also the correlation at every delay.',
+      start_time: `From this time on; where the window begins by default. ${FORMS_OF_TIME}`,
+      end_time: `Up to this time; where the window ends by default. ${FORMS_OF_TIME}`,
+    },
+  },
   proofs: {
     tag: 'Proofs',
     summary: 'Signed roots of days',

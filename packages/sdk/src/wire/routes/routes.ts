@@ -391,6 +391,18 @@ export const ROUTES = {
     },
     ...ROWS,
   },
+  contract_leadlag: {
+    address: '/v3/contracts/{contract_id}/leadlag',
+    path: CONTRACT,
+    query: {
+      /** The greatest delay that is tried, and the distance of two delays. */
+      max_lag_ms: integerParam(10, 60_000),
+      step_ms: integerParam(1, 10_000),
+      include_curve: flagParam(),
+      ...RANGE_PARAMS,
+      ...STYLE_PARAMS,
+    },
+  },
   proofs: {
     address: '/v3/proofs',
     query: { ...RANGE_PARAMS, ...ORDERED_PAGE_PARAMS, ...FORMAT_PARAM, time_format },

@@ -36,11 +36,13 @@ export function after(seconds: number): Micros {
 // Levels of one side, best first.
 type Side = readonly (readonly [price: string, size: string])[]
 
-// A book of a venue at a time in seconds after the round began.
-type ScriptedBook = {
+/** A book of a venue at a time in seconds after the round began. */
+export type ScriptedBook = {
   readonly seconds: number
   readonly bids: Side
   readonly asks: Side
+  /** The time of the venue; a millisecond before by default, null for none. */
+  readonly source?: number | null
 }
 
 /** What is recorded of one market. */
@@ -211,7 +213,7 @@ function keyOf({ venue, marketId, outcomes }: MarketRecord): string {
 function toObservations({ record, books = [], gaps = [] }: ScriptedMarket): Observation[] {
   const { venue, marketId: market } = record
   const assembler = new BookAssembler({ venue, market, key: keyOf(record) })
-  return books.map(({ seconds, bids, asks }, index) => {
+  return books.map(({ seconds, bids, asks, source = seconds - 0.001 }, index) => {
     if (gaps.some(({ to }) => to === seconds)) {
       assembler.close()
       assembler.markGap()
@@ -222,7 +224,7 @@ function toObservations({ record, books = [], gaps = [] }: ScriptedMarket): Obse
       bids: toLevels(venue, bids),
       asks: toLevels(venue, asks),
       received: after(seconds),
-      source: (after(seconds) - 1000) as Micros,
+      ...(source === null ? {} : { source: after(source) }),
       journal: 100 + index,
     })
     if (!('received' in taken)) throw new Error(taken.detail)

@@ -7,6 +7,7 @@ import { CATEGORIES_ROUTE } from './categories.ts'
 import { changesRoute } from './changes.ts'
 import { CONTRACT_BOOKS_ROUTE } from './contract-books.ts'
 import { CONTRACT_CONSOLIDATED_ROUTE } from './contract-consolidated.ts'
+import { CONTRACT_LEADLAG_ROUTE } from './contract-leadlag.ts'
 import { CONTRACT_SNAPSHOTS_ROUTE } from './contract-snapshots.ts'
 import { CONTRACT_SPREADS_ROUTE } from './contract-spreads.ts'
 import { CONTRACT_ROUTE, CONTRACTS_ROUTE } from './contracts.ts'
@@ -79,6 +80,7 @@ const CONTRACT_ROUTES: readonly Route[] = [
   CONTRACT_SNAPSHOTS_ROUTE,
   CONTRACT_CONSOLIDATED_ROUTE,
   CONTRACT_SPREADS_ROUTE,
+  CONTRACT_LEADLAG_ROUTE,
 ]
 
 /** The routes of the account and of the service itself. */
