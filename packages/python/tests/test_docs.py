@@ -23,7 +23,7 @@ def blocks(text: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", text, re.S | re.M)
 
 
-README = blocks((ROOT / "packages/python/README.md").read_text())
+README = [code for path in ("README.md", "packages/python/README.md") for code in blocks((ROOT / path).read_text())]
 EXAMPLES = blocks(GUIDE) + [code.replace("http://127.0.0.1:8780", SERVER["url"]) for code in README]
 
 
@@ -44,7 +44,7 @@ def test_examples_run(number: int, tmp_path: Path) -> None:
 
 
 def test_there_are_examples_of_every_part() -> None:
-    assert len(EXAMPLES) >= 9
+    assert len(EXAMPLES) >= 10 and len(README) == 2
     titles = re.findall(r"^## (.+)$", GUIDE, re.M)
     assert {"DataFrames", "Live", "Files and replay", "Errors"} <= set(titles)
 

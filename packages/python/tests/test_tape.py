@@ -190,6 +190,23 @@ def test_verifies_a_recorded_market_in_seconds(recorded: Server, tmp_path: Path)
     assert proof.rows / seconds > 50_000
 
 
+@pytest.mark.parametrize("dataset", ["books", "trades"])
+def test_a_tape_without_rows_has_the_columns_of_one_with_rows(
+    client: Client, busiest: dict[str, ListedMarket], tmp_path: Path, dataset: str
+) -> None:
+    scope = {"venue": "venueb", "market_id": busiest["venueb"].market_id, "dataset": dataset}
+    full = read_tape(fetch(client, tmp_path, **scope)).to_arrow()
+    never = {"start_time": "2026-01-01T00:00:00Z", "end_time": "2026-01-02T00:00:00Z"}
+    empty = read_tape(fetch(client, tmp_path, **scope, **never))
+    assert empty.to_arrow().schema == full.schema
+    assert empty.to_arrow().num_rows == 0 < full.num_rows
+    if dataset == "books":
+        assert (
+            empty.to_arrow(shape="long").schema
+            == read_tape(fetch(client, tmp_path, **scope)).to_arrow(shape="long").schema
+        )
+
+
 def test_refuses_files_that_are_not_whole(client: Client, busiest: dict[str, ListedMarket], tmp_path: Path) -> None:
     market = busiest["venueb"]
     data = fetch(client, tmp_path, venue="venueb", market_id=market.market_id)

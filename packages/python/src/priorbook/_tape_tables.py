@@ -54,14 +54,34 @@ def tape_table(tape: Tape, *, shape: Shape, decimals: Decimals) -> pa.Table:
         place[:, 2] = one.chunk.header.first + rows
         place[:, 3] = lane
         keys.append(place)
-    if not tables:
-        return pa.table({})
-    table = pa.concat_tables(tables).combine_chunks()
-    places = np.concatenate(keys)
-    table = table.take(pa.array(np.lexsort((places[:, 3], places[:, 2], places[:, 1], places[:, 0]))))
+    if tables:
+        places = np.concatenate(keys)
+        order_of_pages = np.lexsort((places[:, 3], places[:, 2], places[:, 1], places[:, 0]))
+        table = pa.concat_tables(tables).combine_chunks().take(pa.array(order_of_pages))
+    else:
+        table = _schema_of(tape).empty_table()
     if shape == "long" and "side" in table.column_names:
         table = _levels_long(table)
     return scaled(table) if decimals == "scaled" else table
+
+
+# Of a tape without rows; one with rows has these columns too.
+def _schema_of(tape: Tape) -> pa.Schema:
+    text, whole = pa.string(), pa.int64()
+    venue = VENUES[tape.header["venue"]]
+    price, size = pa.decimal128(PRICE_DIGITS, venue.price_decimals), pa.decimal128(SIZE_DIGITS, venue.size_decimals)
+    names = ["id", "venue", "market_id", "condition_id", "event_id", "series_ticker", "outcome", "token_id"]
+    times = [("source_time", TIMES), ("received_time", TIMES), ("sequence", whole)]
+    identity = [(name, text) for name in names]
+    if tape.header["dataset"] == "books":
+        natives = [(name, whole) for name in ("native_sid", "native_connection", "native_seq")]
+        levels = [("side", pa.list_(text)), ("price", pa.list_(price)), ("size", pa.list_(size))]
+        return pa.schema([*identity, *times, ("flags", text), *natives, *levels])
+    if tape.header["dataset"] == "trades":
+        own = [("trade_id", text), ("price", price), ("size", size), ("taker_side", text)]
+        return pa.schema([*identity, *own, *times, ("flags", text), ("native", text)])
+    own = [(tape.header["metric"], pa.decimal128(SIZE_DIGITS, 8)), ("flags", text)]
+    return pa.schema([*(pair for pair in identity if pair[0] != "series_ticker"), *times, *own])
 
 
 def parse_micros(text: str) -> int:
