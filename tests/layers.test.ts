@@ -118,6 +118,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // Signs what the store sealed, in the words of the wire.
   'service/proofs': ['sdk/domain', 'sdk/tape', 'sdk/wire', 'service/lib', 'service/store'],
+  // Writes what downloads hold, day by day.
+  'service/lake': [
+    'sdk/domain',
+    'sdk/wire',
+    'service/lib',
+    'service/objects',
+    'service/store',
+    'service/rows',
+    'service/api',
+  ],
   'service/retention': [
     'sdk/domain',
     'service/config',
@@ -148,6 +158,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/store/files',
     'service/store/embedded/merge',
     'service/ops',
+    'service/lake',
+    'service/objects',
     'service/retention',
     'service/proofs',
     'service/api',

@@ -37,6 +37,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
     journal: async () => (await import('./commands/journal.ts')).journalCommand,
     cold: async () => (await import('./commands/cold.ts')).coldCommand,
+    lake: async () => (await import('./commands/lake.ts')).lakeCommand,
     copy: async () => (await import('./commands/copy.ts')).copyCommand,
     backup: async () => (await import('./commands/backup.ts')).backupCommand,
     restore: async () => (await import('./commands/backup.ts')).restoreCommand,

@@ -34,8 +34,13 @@ function createWriter(scope: BulkScope, format: Exclude<FileFormat, 'tape'>): Bu
     case 'arrow':
       return createColumnWriter(scope, (specs) => createArrowSink(specs, metadataOf(scope)))
     case 'parquet':
-      return createColumnWriter(scope, (specs) => createParquetSink(specs, metadataOf(scope)))
+      return createParquetWriter(scope)
   }
+}
+
+/** Writes a walk as one Parquet file. */
+export function createParquetWriter(scope: BulkScope): BulkWriter {
+  return createColumnWriter(scope, (specs) => createParquetSink(specs, metadataOf(scope)))
 }
 
 /** The metadata inside Arrow and Parquet files. */

@@ -1,0 +1,71 @@
+import {
+  flagOption,
+  parsedOption,
+  printCount,
+  textOption,
+  UsageError,
+  wholeOption,
+  wordOption,
+} from '@priorbook/sdk/command-line'
+import { parseMicros, VENUE_IDS } from '@priorbook/sdk/domain'
+import { writeLake } from '../lake/write-lake.ts'
+import { openObjects } from '../objects/open-objects.ts'
+import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { defineCommand, print } from './command.ts'
+
+const PART_ROWS = 2_000_000
+
+/** `priorbook-server lake` */
+export const lakeCommand = defineCommand({
+  name: 'lake',
+  args: '',
+  mostArgs: 0,
+  about:
+    'Writes the days that are over as Parquet files by venue, dataset and day to a bucket or a folder, each exactly once; run it again to add new days.',
+  options: {
+    to: textOption('ADDRESS', 'Where to: s3://BUCKET/PREFIX or a folder.'),
+    venue: wordOption(VENUE_IDS, 'Only this venue.', { value: 'VENUE' }),
+    day: parsedOption('Only this day, such as 2026-08-11.', { value: 'DAY' }, parseDay),
+    rewrite: flagOption('Make days again that are there, such as after a rebuild.'),
+    'part-rows': wholeOption(1e9, 'Rows per file, about; 2000000 by default.', { value: 'N' }),
+  },
+  examples: [
+    'priorbook-server lake --to s3://archive/lake --data data',
+    'priorbook-server lake --to /mnt/lake --data data',
+    'priorbook-server lake --to /mnt/lake --day 2026-08-11 --rewrite --data data',
+  ],
+  async run(context) {
+    const { data, options, io, isJson } = context
+    if (options.to === undefined) throw new UsageError('name where to with --to')
+    const objects = openObjects(options.to, process.env)
+    const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+    try {
+      const report = await writeLake({
+        store,
+        objects,
+        now: Date.now() * 1000,
+        venue: options.venue,
+        day: options.day,
+        isRewritten: options.rewrite,
+        partRows: options['part-rows'] ?? PART_ROWS,
+        onDay({ venue, dataset, day, rows, files }, isChanged) {
+          if (isJson) return
+          const what = isChanged ? `${printCount(files.length)} files` : 'unchanged'
+          io.note(`${venue} ${dataset} ${day}: ${printCount(rows)} rows, ${what}`)
+        },
+      })
+      const { days, rows, kept, unchanged } = report
+      await print(context, { address: objects.address, ...report }, [
+        `${objects.address}: ${printCount(days)} days with ${printCount(rows)} rows written, ` +
+          `${printCount(kept + unchanged)} were there`,
+      ])
+    } finally {
+      await store.close()
+    }
+  },
+})
+
+function parseDay(text: string): number {
+  if (/^\d{4}-\d\d-\d\d$/.test(text)) return parseMicros(`${text}T00:00:00Z`)
+  throw new UsageError(`--day is ${text}`, 'It is a day such as 2026-08-11.')
+}
