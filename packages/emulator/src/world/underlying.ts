@@ -11,14 +11,14 @@ export interface Underlying {
   price(asset: Asset): number
   /** As the walk has it, which `price` rounds. */
   exact(asset: Asset): number
-  /** The time-weighted average over the last nominal seconds, at most `LONGEST_AVERAGE`, since the world began. */
+  /** The time-weighted average over the last nominal seconds, at most 60, since the world began. */
   average(asset: Asset, seconds: number): number
   /** With two decimals, as the venues print reference prices; the average over some seconds, where they are given. */
   text(asset: Asset, averageSeconds?: number): string
 }
 
 /** Max nominal seconds of an average. */
-export const LONGEST_AVERAGE = 60
+const LONGEST_AVERAGE = 60
 
 /** The assets and their approximate start prices in dollars. */
 export const ASSETS: Readonly<Record<Asset, number>> = { BTC: 64_000, ETH: 3_400, BNB: 610 }
