@@ -325,13 +325,14 @@ export class Applier {
     await this.calls?.load(this.store)
     await this.feed.load(this.store)
     await this.references.load(this.store)
-    await this.heard.load(this.store)
     // After a damaged log was cut off, facts may be of records that are read again.
     const missed = (await this.store.fact(missedFact(this.venue))) ?? 0
     this.missedAt = missed <= (await this.store.appliedPosition(this.venue)) ? missed : 0
     for (let slot = 1; slot <= MAX_SLOT; slot++) {
       const epoch = await this.store.fact(epochFact(this.venue, slot))
-      if (epoch !== undefined && epoch !== NO_EPOCH) this.epochs.set(slot, epoch)
+      if (epoch === undefined || epoch === NO_EPOCH) continue
+      this.epochs.set(slot, epoch)
+      await this.heard.load(this.store, slot)
     }
   }
 

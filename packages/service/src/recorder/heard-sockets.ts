@@ -1,5 +1,4 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import { MAX_SLOT } from '@priorbook/sdk/journal'
 import type { StoreReader } from '../store/store.ts'
 
 /**
@@ -16,11 +15,10 @@ export class HeardSockets {
     this.venue = venue
   }
 
-  async load(store: StoreReader): Promise<void> {
-    for (let slot = 1; slot <= MAX_SLOT; slot++) {
-      const received = await store.fact(heardFact(this.venue, slot))
-      if (received !== undefined) this.times.set(slot, received)
-    }
+  /** Reads what the store has of a socket that is open. */
+  async load(store: StoreReader, slot: number): Promise<void> {
+    const received = await store.fact(heardFact(this.venue, slot))
+    if (received !== undefined) this.times.set(slot, received)
   }
 
   note(slot: number, received: number): void {
