@@ -35,6 +35,7 @@ from priorbook.models import (
     Health,
     HistoryMetric,
     Interval,
+    LeadLag,
     Limits,
     ListedMarket,
     Manifest,
@@ -158,7 +159,7 @@ class Routes(Caller):
         """One event with its markets."""
         return self._one(
             EventWithMarkets | None,
-            f"/v3/events/{quoted(event_id)}",
+            "/v3/events/{event_id}".format(event_id=quoted(event_id)),
             {
                 "venue": venue,
                 "limit": limit,
@@ -329,7 +330,7 @@ class Routes(Caller):
         """Reference prices of an asset."""
         return self._walk(
             ReferencePrice,
-            f"/v3/reference/{quoted(asset)}",
+            "/v3/reference/{asset}".format(asset=quoted(asset)),
             {
                 "feed": feed,
                 "start_time": start_time,
@@ -353,7 +354,7 @@ class Routes(Caller):
         """The reference price of an asset at an instant."""
         return self._one(
             list[ReferencePriceAt],
-            f"/v3/reference/{quoted(asset)}/asof",
+            "/v3/reference/{asset}/asof".format(asset=quoted(asset)),
             {
                 "at": at,
                 "feed": feed,
@@ -370,7 +371,7 @@ class Routes(Caller):
         """The raw message behind a reference price."""
         return self._one(
             Audit | None,
-            f"/v3/reference/{quoted(asset)}/audit",
+            "/v3/reference/{asset}/audit".format(asset=quoted(asset)),
             {
                 "id": id,
             },
@@ -415,7 +416,7 @@ class Routes(Caller):
         """One contract with its members, terms and differences."""
         return self._one(
             ContractWithTerms,
-            f"/v3/contracts/{quoted(contract_id)}",
+            "/v3/contracts/{contract_id}".format(contract_id=quoted(contract_id)),
             {
             },
         )
@@ -430,7 +431,7 @@ class Routes(Caller):
         """The books of all members at one instant."""
         return self._one(
             ContractBooks,
-            f"/v3/contracts/{quoted(contract_id)}/books",
+            "/v3/contracts/{contract_id}/books".format(contract_id=quoted(contract_id)),
             {
                 "at": at,
                 "depth": depth,
@@ -450,7 +451,7 @@ class Routes(Caller):
         """The best prices of all members, aligned in time."""
         return self._walk(
             ContractSnapshot,
-            f"/v3/contracts/{quoted(contract_id)}/snapshots",
+            "/v3/contracts/{contract_id}/snapshots".format(contract_id=quoted(contract_id)),
             {
                 "interval": interval,
                 "start_time": start_time,
@@ -472,7 +473,7 @@ class Routes(Caller):
         """One book over all venues in net prices."""
         return self._one(
             Consolidated,
-            f"/v3/contracts/{quoted(contract_id)}/consolidated",
+            "/v3/contracts/{contract_id}/consolidated".format(contract_id=quoted(contract_id)),
             {
                 "at": at,
                 "side": side,
@@ -494,7 +495,7 @@ class Routes(Caller):
         """Where the venues disagreed by more than the fees."""
         return self._walk(
             Spread,
-            f"/v3/contracts/{quoted(contract_id)}/spreads",
+            "/v3/contracts/{contract_id}/spreads".format(contract_id=quoted(contract_id)),
             {
                 "min_edge": min_edge,
                 "start_time": start_time,
@@ -502,6 +503,29 @@ class Routes(Caller):
                 "limit": limit,
             },
             resume=resume,
+        )
+
+    def contract_leadlag(
+        self,
+        contract_id: str,
+        *,
+        max_lag_ms: int | None = None,
+        step_ms: int | None = None,
+        include_curve: bool | None = None,
+        start_time: TimeInput | None = None,
+        end_time: TimeInput | None = None,
+    ) -> Answer[LeadLag]:
+        """Which venue moves first."""
+        return self._one(
+            LeadLag,
+            "/v3/contracts/{contract_id}/leadlag".format(contract_id=quoted(contract_id)),
+            {
+                "max_lag_ms": max_lag_ms,
+                "step_ms": step_ms,
+                "include_curve": include_curve,
+                "start_time": start_time,
+                "end_time": end_time,
+            },
         )
 
     def manifest(
@@ -582,7 +606,7 @@ class Routes(Caller):
         """The signed root of a day, and the proof of a market."""
         return self._one(
             DayProof | None,
-            f"/v3/proofs/{quoted(day)}",
+            "/v3/proofs/{day}".format(day=quoted(day)),
             {
                 "venue": venue,
                 "market_id": market_id,
@@ -1021,7 +1045,7 @@ class AsyncRoutes(AsyncCaller):
         """One event with its markets."""
         return await self._one(
             EventWithMarkets | None,
-            f"/v3/events/{quoted(event_id)}",
+            "/v3/events/{event_id}".format(event_id=quoted(event_id)),
             {
                 "venue": venue,
                 "limit": limit,
@@ -1192,7 +1216,7 @@ class AsyncRoutes(AsyncCaller):
         """Reference prices of an asset."""
         return self._walk(
             ReferencePrice,
-            f"/v3/reference/{quoted(asset)}",
+            "/v3/reference/{asset}".format(asset=quoted(asset)),
             {
                 "feed": feed,
                 "start_time": start_time,
@@ -1216,7 +1240,7 @@ class AsyncRoutes(AsyncCaller):
         """The reference price of an asset at an instant."""
         return await self._one(
             list[ReferencePriceAt],
-            f"/v3/reference/{quoted(asset)}/asof",
+            "/v3/reference/{asset}/asof".format(asset=quoted(asset)),
             {
                 "at": at,
                 "feed": feed,
@@ -1233,7 +1257,7 @@ class AsyncRoutes(AsyncCaller):
         """The raw message behind a reference price."""
         return await self._one(
             Audit | None,
-            f"/v3/reference/{quoted(asset)}/audit",
+            "/v3/reference/{asset}/audit".format(asset=quoted(asset)),
             {
                 "id": id,
             },
@@ -1278,7 +1302,7 @@ class AsyncRoutes(AsyncCaller):
         """One contract with its members, terms and differences."""
         return await self._one(
             ContractWithTerms,
-            f"/v3/contracts/{quoted(contract_id)}",
+            "/v3/contracts/{contract_id}".format(contract_id=quoted(contract_id)),
             {
             },
         )
@@ -1293,7 +1317,7 @@ class AsyncRoutes(AsyncCaller):
         """The books of all members at one instant."""
         return await self._one(
             ContractBooks,
-            f"/v3/contracts/{quoted(contract_id)}/books",
+            "/v3/contracts/{contract_id}/books".format(contract_id=quoted(contract_id)),
             {
                 "at": at,
                 "depth": depth,
@@ -1313,7 +1337,7 @@ class AsyncRoutes(AsyncCaller):
         """The best prices of all members, aligned in time."""
         return self._walk(
             ContractSnapshot,
-            f"/v3/contracts/{quoted(contract_id)}/snapshots",
+            "/v3/contracts/{contract_id}/snapshots".format(contract_id=quoted(contract_id)),
             {
                 "interval": interval,
                 "start_time": start_time,
@@ -1335,7 +1359,7 @@ class AsyncRoutes(AsyncCaller):
         """One book over all venues in net prices."""
         return await self._one(
             Consolidated,
-            f"/v3/contracts/{quoted(contract_id)}/consolidated",
+            "/v3/contracts/{contract_id}/consolidated".format(contract_id=quoted(contract_id)),
             {
                 "at": at,
                 "side": side,
@@ -1357,7 +1381,7 @@ class AsyncRoutes(AsyncCaller):
         """Where the venues disagreed by more than the fees."""
         return self._walk(
             Spread,
-            f"/v3/contracts/{quoted(contract_id)}/spreads",
+            "/v3/contracts/{contract_id}/spreads".format(contract_id=quoted(contract_id)),
             {
                 "min_edge": min_edge,
                 "start_time": start_time,
@@ -1365,6 +1389,29 @@ class AsyncRoutes(AsyncCaller):
                 "limit": limit,
             },
             resume=resume,
+        )
+
+    async def contract_leadlag(
+        self,
+        contract_id: str,
+        *,
+        max_lag_ms: int | None = None,
+        step_ms: int | None = None,
+        include_curve: bool | None = None,
+        start_time: TimeInput | None = None,
+        end_time: TimeInput | None = None,
+    ) -> Answer[LeadLag]:
+        """Which venue moves first."""
+        return await self._one(
+            LeadLag,
+            "/v3/contracts/{contract_id}/leadlag".format(contract_id=quoted(contract_id)),
+            {
+                "max_lag_ms": max_lag_ms,
+                "step_ms": step_ms,
+                "include_curve": include_curve,
+                "start_time": start_time,
+                "end_time": end_time,
+            },
         )
 
     async def manifest(
@@ -1445,7 +1492,7 @@ class AsyncRoutes(AsyncCaller):
         """The signed root of a day, and the proof of a market."""
         return await self._one(
             DayProof | None,
-            f"/v3/proofs/{quoted(day)}",
+            "/v3/proofs/{day}".format(day=quoted(day)),
             {
                 "venue": venue,
                 "market_id": market_id,

@@ -316,7 +316,7 @@ class Contract(Model, frozen=True, kw_only=True):
     comparison: str
     """`identical` only where every term of all members is known and equal."""
     differs_in: list[str]
-    """The terms that differ or are not known."""
+    """The terms that differ or are not known; `subject` where an operator joined different bets."""
     members: list[ContractMember]
     withheld: list[str]
     """Venues with members that the plan does not include."""
@@ -360,6 +360,17 @@ class ContractDifference(Model, frozen=True, kw_only=True):
     values: list[ContractTermValue]
     meaning: str
     """What it means for a holder."""
+
+ContractDifferenceName = Literal[
+    "subject",
+    "settlement_source",
+    "settlement_price",
+    "reference_price",
+    "tie",
+    "rounding",
+    "payout",
+    "trading_end",
+]
 
 
 class ContractEvidence(Model, frozen=True, kw_only=True):
@@ -557,7 +568,7 @@ class ContractWithTerms(Model, frozen=True, kw_only=True):
     comparison: str
     """`identical` only where every term of all members is known and equal."""
     differs_in: list[str]
-    """The terms that differ or are not known."""
+    """The terms that differ or are not known; `subject` where an operator joined different bets."""
     members: list[ContractMemberTerms]
     withheld: list[str]
     """Venues with members that the plan does not include."""
@@ -1029,6 +1040,97 @@ class Ladder(Model, frozen=True, kw_only=True):
 
     price: list[Decimal]
     size: list[Decimal]
+
+
+class LeadLag(Model, frozen=True, kw_only=True):
+    contract_id: str
+    start_time: datetime
+    end_time: datetime
+    max_lag_ms: int
+    step_ms: int
+    members: list[LeadLagMember]
+    pairs: list[LeadLagPair]
+
+LeadLagClock = Literal[
+    "received",
+    "source",
+]
+
+
+class LeadLagCurve(Model, frozen=True, kw_only=True):
+    lag_ms: list[Decimal]
+    correlation: list[Decimal]
+
+
+class LeadLagEvidence(Model, frozen=True, kw_only=True):
+    first: LeadLagMove
+    second: LeadLagMove
+
+
+class LeadLagMember(Model, frozen=True, kw_only=True):
+    venue: str
+    market_id: str
+    """The venue's own identifier of the market."""
+    outcome: str | None = None
+    """The outcome that is Yes of the contract."""
+    rows: int
+    """Rows of its book in the range."""
+    moves: int
+    """Changes of the middle price that were observed, none over a gap."""
+
+
+class LeadLagMove(Model, frozen=True, kw_only=True):
+    row_id: str
+    """The row that shows the move."""
+    time: datetime
+    """Its time by the clock of the pair."""
+    change: Decimal
+    """The change of the middle price."""
+
+
+class LeadLagPair(Model, frozen=True, kw_only=True):
+    first: int
+    """The place of a member in `members`."""
+    second: int
+    """The place of the other."""
+    clock: str
+    """`received`: that of the recorder. `source`: those of the venues, which nobody compares with each other."""
+    verdict: str
+    """Which of the two moves first."""
+    reason: str | None = None
+    """Why it is not decided."""
+    delay_ms: Decimal | None = None
+    """How much later the second moves; negative where the first is the later one. Null without a peak."""
+    low_ms: Decimal | None = None
+    """The delay is between this"""
+    high_ms: Decimal | None = None
+    """and this, with 95 % of the draws."""
+    uncertainty_ms: Decimal | None = None
+    """The greater distance of the delay from the two."""
+    correlation: Decimal | None = None
+    """At the delay."""
+    first_moves: int
+    """Moves of the first that have a time by this clock."""
+    second_moves: int
+    paired_moves: int
+    """Pairs of moves in one direction that meet at the delay."""
+    evidence: list[LeadLagEvidence]
+    """The largest of these pairs."""
+    curve: LeadLagCurve | None = None
+    """With `include_curve`: the correlation at every lag."""
+
+LeadLagReason = Literal[
+    "too_few_moves",
+    "no_peak",
+    "edge_of_grid",
+    "within_uncertainty",
+]
+
+LeadLagVerdict = Literal[
+    "first",
+    "second",
+    "not_decided",
+]
 
 
 class LeafRun(Model, frozen=True, kw_only=True):
@@ -1599,6 +1701,7 @@ ProblemCode = Literal[
     "request_timeout",
     "body_too_large",
     "uri_too_long",
+    "range_not_satisfiable",
     "upgrade_required",
     "rate_limited",
     "headers_too_large",

@@ -261,7 +261,7 @@ async function resolveRange(
 }
 
 /**
- * Where the whole life of a market ends that has its final status: after its last row, and not before its close. The
+ * Where the whole life of a market ends that has its final status: after its last row and its close. The
  * time of the request is no part of it, so that every download has the same bytes.
  */
 function endOf(
@@ -271,7 +271,8 @@ function endOf(
   if (market === undefined || !isLastStatus(market.record.status ?? '')) return undefined
   const { record, knownAt } = market
   const { closeTime = Infinity } = record
-  if (closeTime <= knownAt) return Math.max(span?.last ?? 0, closeTime)
+  // Ends are exclusive, and the gap of the closed market begins with its close.
+  if (closeTime <= knownAt) return Math.max(span?.last ?? 0, closeTime + 1)
   return span?.last ?? knownAt
 }
 
