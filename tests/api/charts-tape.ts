@@ -31,6 +31,9 @@ export const GAP = { from: -1800, to: -1620 } as const
 /** Seconds without a change: the book before them stays valid. */
 export const QUIET = { from: -600, to: -300 } as const
 
+/** How many gaps the round of venue A has: more than a table shows at once. */
+export const MANY_GAPS = 30
+
 const TOKENS = ['71', '72'] as const
 
 const roundOfC: MarketRecord = {
@@ -156,6 +159,21 @@ export async function writeCharts(store: Store): Promise<void> {
     revisions: [{ kind: 'market', record, received: at(-3600), journal: 1 }],
     observations: booksOf(record, record.marketId),
     samples: samplesOf(record),
+    gaps: Array.from({ length: MANY_GAPS }, (_, index) => {
+      // From one book to the next one.
+      const [start = 0, end = 0] = times().slice((index + 1) * 100)
+      return {
+        venue: 'venuea',
+        scope: 'instrument',
+        key: record.marketId,
+        reason: 'disconnected',
+        start: at(start),
+        end: at(end),
+        afterSequence: (index + 1) * 100 + 1,
+        journal: 9100 + index,
+        endJournal: 9200 + index,
+      }
+    }),
   })
 }
 

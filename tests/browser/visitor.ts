@@ -27,6 +27,7 @@ export type Look = {
   readonly width?: number
   readonly height?: number
   readonly key?: string
+  readonly timezone?: string
 }
 
 /** Lets a visitor in. */
@@ -35,12 +36,13 @@ export async function openVisitor(
   url: string,
   look: Look = {},
 ): Promise<Visitor> {
-  const { scheme = 'light', width = 1440, height = 900, key } = look
+  const { scheme = 'light', width = 1440, height = 900, key, timezone } = look
   const context = await browser.newContext({
     baseURL: url,
     viewport: { width, height },
     colorScheme: scheme,
     reducedMotion: 'reduce',
+    ...(timezone === undefined ? {} : { timezoneId: timezone }),
     permissions: ['clipboard-read', 'clipboard-write'],
   })
   if (key !== undefined) {

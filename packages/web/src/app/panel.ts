@@ -11,6 +11,8 @@ export type Panel = {
   readonly calls: ReadonlySignal<readonly ApiCall[]>
   /** Sets the SDK call of the next request; `id` is its first argument where the method takes one. */
   readonly note: (method: string, params?: object, id?: string) => void
+  /** Requests an address of the interface as it is, with the visitor's key. */
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
 }
 
 // All panels share the limits of the key; demonstration data needs no pacing.
@@ -22,8 +24,13 @@ function pacerOf(text: string | undefined): RequestPacer | undefined {
   return shared.pacer
 }
 
+type Style = Pick<Parameters<typeof createClient>[0], 'number_format' | 'time_format'>
+
+// Pages read every digit of a decimal, and times as numbers.
+const PAGE_STYLE: Style = { number_format: 'string', time_format: 'epoch_us' }
+
 /** Creates the client of a panel: with the visitor's key, or over demonstration data without one. */
-export function createPanel(): Panel {
+export function createPanel(style: Style = PAGE_STYLE): Panel {
   const calls = signal<readonly ApiCall[]>([])
   let code = ''
   const remember = (url: string): void => {
@@ -47,8 +54,7 @@ export function createPanel(): Panel {
   const client = createClient({
     url: location.origin,
     ...(key.peek() === undefined ? { demo: true } : { key: key.peek()! }),
-    number_format: 'string',
-    time_format: 'epoch_us',
+    ...style,
     // Few retries, because the explorer shows failures and retries itself.
     retries: { retries: 3, maxRetryAfterMs: 5000 },
     fetch: async (input, init) => {
@@ -71,6 +77,11 @@ export function createPanel(): Panel {
   return {
     client,
     calls,
+    fetch: (url, init) => {
+      const own = key.peek()
+      const headers = own === undefined ? {} : { authorization: `Bearer ${own}` }
+      return fetch(url, { ...init, headers })
+    },
     note: (method, params = {}, id) => {
       const given = [...(id === undefined ? [] : [id]), params]
       const args = given.filter((one) => Object.keys(one).length > 0).map(toSource)

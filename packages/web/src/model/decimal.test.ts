@@ -7,6 +7,7 @@ import {
   printDecimal,
   printPrice,
   printShort,
+  toCents,
 } from './decimal.ts'
 
 describe('printed decimals', () => {
@@ -27,6 +28,11 @@ describe('printed decimals', () => {
     expect(printPrice('0.5')).toBe('0.50')
     expect(printPrice('0.4855')).toBe('0.4855')
     expect(printPrice(null)).toBe('–')
+  })
+
+  it('are cents without a digit changed', () => {
+    const cents = ['0.485', '0.5', '1', '0.07', '0.0012', '-0.25', '0.123456', '0'].map(toCents)
+    expect(cents).toEqual(['48.5', '50', '100', '7', '0.12', '-25', '12.3456', '0'])
   })
 
   it('have thousands separators only before the point', () => {

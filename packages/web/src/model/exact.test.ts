@@ -1,7 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { compareDecimals, roundDecimal } from './exact.ts'
+import { compareDecimals, middleOf, roundDecimal } from './exact.ts'
 
 describe('decimals', () => {
+  it('have a middle with every digit', () => {
+    expect(middleOf('0.1', '0.2')).toBe('0.15')
+    expect(middleOf('0.48', '0.5')).toBe('0.49')
+    expect(middleOf('0.4801', '0.48')).toBe('0.48005')
+  })
+
   it('are compared by all of their digits', () => {
     // As floats the first two are the same number.
     expect(compareDecimals('0.10000000000000000001', '0.1')).toBe(1)

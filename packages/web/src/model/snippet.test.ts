@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { toCurl, toSource, toTypeScript } from './snippet.ts'
+import { toCurl, toPython, toSource, toTypeScript } from './snippet.ts'
 
 describe('the requests of a panel', () => {
   const call = {
@@ -19,6 +19,16 @@ describe('the requests of a panel', () => {
   it('are programs that know whether a key is needed', () => {
     expect(toTypeScript(call)).toContain("url: 'http://127.0.0.1:8780', key: process.env")
     expect(toTypeScript({ ...call, url: 'http://h/v3/demo/gaps' })).toContain('demo: true')
+  })
+
+  it('are Python programs that contain no key', () => {
+    expect(toPython(call)).toContain(
+      `httpx.get("${call.url}", headers={"Authorization": f"Bearer {`,
+    )
+    expect(toPython(call)).toMatch(/^import os\n/)
+    expect(toPython({ ...call, url: 'http://h/v3/demo/gaps' })).toContain(
+      'import httpx\n\nanswer = httpx.get("http://h/v3/demo/gaps")\n',
+    )
   })
 
   it('print values as source code', () => {

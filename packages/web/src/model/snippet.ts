@@ -8,8 +8,7 @@ export type ApiCall = {
 
 /** A curl command; it reads the key from the environment and never contains it. */
 export function toCurl({ url }: ApiCall): string {
-  const needsKey = !/\/v3\/(demo\/|health|openapi)/.test(url)
-  const header = needsKey ? ` -H "Authorization: Bearer $PRIORBOOK_KEY"` : ''
+  const header = needsKey(url) ? ` -H "Authorization: Bearer $PRIORBOOK_KEY"` : ''
   return `curl --compressed${header} '${url.replaceAll("'", '%27')}'`
 }
 
@@ -23,6 +22,22 @@ const client = createClient({ url: '${origin}', ${who} })
 const answer = await ${code}
 console.log(answer)
 `
+}
+
+/** A complete Python program; it needs the package `httpx`. */
+export function toPython({ url }: ApiCall): string {
+  const key = needsKey(url)
+  const headers = `, headers={"Authorization": f"Bearer {os.environ['PRIORBOOK_KEY']}"}`
+  return `${key ? 'import os\n\n' : ''}import httpx
+
+answer = httpx.get(${JSON.stringify(url)}${key ? headers : ''})
+answer.raise_for_status()
+print(answer.json())
+`
+}
+
+function needsKey(url: string): boolean {
+  return !/\/v3\/(demo\/|health|openapi)/.test(url)
 }
 
 /** A value as TypeScript source code. */

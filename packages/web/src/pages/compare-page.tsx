@@ -4,6 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
 import { showExact, zoneName } from '../app/show.ts'
+import { useSubject } from '../app/title.ts'
 import type { CompareView } from '../model/compare-view.ts'
 import { comparisonOf, subjectOf, windowOf, winnerOf } from '../model/contract-words.ts'
 import { printPlace } from '../model/place.ts'
@@ -52,6 +53,7 @@ export function ComparePage(props: { readonly contractId: string; readonly view:
     if (!session.replayer.isPlaying.value) rewriteAddress(address())
   })
   const contract = session.contract.value
+  useSubject(contract === undefined ? undefined : `${subjectOf(contract)} · compare`)
   const trouble = session.trouble.value
   if (contract === undefined) {
     return (

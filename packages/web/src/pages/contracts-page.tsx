@@ -9,7 +9,7 @@ import { ContractList } from '../session/contract-list.ts'
 import { ContractQuotes } from '../session/contract-quotes.ts'
 import { ContractTable } from '../ui/contract-table.tsx'
 import { AssetField, Choice, TypedField, WindowChoice } from '../ui/fields.tsx'
-import { ApiCalls } from '../ui/panel.tsx'
+import { ApiCalls } from '../ui/api-calls.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 
 /** What can be compared: contracts that are traded on several venues, the open ones first. */

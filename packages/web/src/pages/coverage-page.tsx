@@ -20,6 +20,7 @@ import { DAY, microsOrAbsent, printDate, printSpan } from '../model/time.ts'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag, venueTitle } from '../ui/words.tsx'
+import { ScrollBox } from '../ui/scroll-box.tsx'
 
 // Twelve weeks.
 const DAYS = 84
@@ -293,7 +294,7 @@ function DayGapTable(props: {
 }) {
   const { venue, day, gaps } = props
   return (
-    <div class="table-scroll" tabIndex={0} role="group" aria-label={`List of gaps of ${day}`}>
+    <ScrollBox label={`List of gaps of ${day}`}>
       <table class="gap-table">
         <thead>
           <tr>
@@ -322,7 +323,7 @@ function DayGapTable(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   )
 }
 

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
 import { showSeconds, zoneName } from '../app/show.ts'
+import { useSubject } from '../app/title.ts'
 import { printCount } from '../model/decimal.ts'
 import { printPlace, type Place } from '../model/place.ts'
 import type { Range } from '../model/range.ts'
@@ -31,6 +32,7 @@ export function EventPage(props: {
   )
   useEffect(() => () => session.close(), [session])
   const event = session.event.value
+  useSubject(event?.title ?? undefined)
   const trouble = session.trouble.value
   const lines = session.lines.value
   if (event === undefined) {
@@ -48,7 +50,7 @@ export function EventPage(props: {
       {trouble !== undefined && <TroubleNote trouble={trouble} />}
       <Lines session={session} venue={venue} eventId={eventId} />
       <div class="event-grid">
-        <PanelBox title="Outcomes" calls={session.panel.calls}>
+        <PanelBox title="Outcomes" calls={session.panel.calls} count={event.markets.length}>
           <EventTable
             venue={venue}
             markets={event.markets}

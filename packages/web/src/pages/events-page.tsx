@@ -10,7 +10,7 @@ import { microsOrAbsent } from '../model/time.ts'
 import { EventList } from '../session/event-list.ts'
 import { CategoryChips } from '../ui/category-chips.tsx'
 import { Choice, TypedField, VenueChoice } from '../ui/fields.tsx'
-import { ApiCalls } from '../ui/panel.tsx'
+import { ApiCalls } from '../ui/api-calls.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag } from '../ui/words.tsx'
 

@@ -9,6 +9,7 @@ import { printBytes, printCount } from '../model/decimal.ts'
 import { Facts, venueLetter } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
+import { ScrollBox } from '../ui/scroll-box.tsx'
 
 /** The visitor's key: a form to enter it, and what it allows. */
 export function KeyPage() {
@@ -172,7 +173,7 @@ const USAGE_HEADS = ['Day', 'Route', 'Requests', 'Refused', 'Limited', 'Rows', '
 
 function UsageTable({ usage }: { readonly usage: Usage }) {
   return (
-    <div class="table-scroll" tabIndex={0} role="group" aria-label="Usage">
+    <ScrollBox label="Usage">
       <table>
         <thead>
           <tr>
@@ -197,6 +198,6 @@ function UsageTable({ usage }: { readonly usage: Usage }) {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   )
 }

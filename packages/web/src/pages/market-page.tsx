@@ -1,10 +1,11 @@
 import { useComputed, useSignalEffect } from '@preact/signals'
-import { VENUES, type VenueId } from '@priorbook/sdk/domain'
+import { isMarketState, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { particularOf } from '@priorbook/sdk/wire'
 import { useCallback, useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { rewriteAddress } from '../app/router.ts'
 import { priceUnit, showClock, showPrice } from '../app/show.ts'
+import { useSubject } from '../app/title.ts'
 import { quoteOf, complementOf } from '../model/book.ts'
 import { printDecimal, printShort, printTicks } from '../model/decimal.ts'
 import { toPriceLines } from '../model/history.ts'
@@ -24,6 +25,7 @@ import { LinkWord, StatusWord, VenueTag } from '../ui/words.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { ReferencePanel } from '../ui/reference-panel.tsx'
 import { SamplesPanel } from '../ui/samples-panel.tsx'
+import { Segments } from '../ui/segments.tsx'
 import { Scrubber } from '../ui/scrubber.tsx'
 import { Timeline } from '../ui/timeline.tsx'
 import { TradeList } from '../ui/trade-list.tsx'
@@ -50,6 +52,7 @@ export function MarketPage(props: {
     if (props.time !== undefined && props.time !== session.time.peek()) session.seek(props.time)
   }, [props.time])
   const address = useMarketAddress(store)
+  useSubject(session.record.value?.title ?? undefined)
   const trouble = session.trouble.value
   if (trouble !== undefined && !session.isLoaded.value) {
     return (
@@ -73,7 +76,11 @@ export function MarketPage(props: {
             <PanelBox title="Status and resolution" calls={session.panels.revisions.calls}>
               <Timeline session={session} />
             </PanelBox>
-            <PanelBox title="Gaps" calls={session.panels.gaps.calls}>
+            <PanelBox
+              title="Gaps"
+              calls={session.panels.gaps.calls}
+              count={store.gaps.value.filter(({ reason }) => !isMarketState(reason)).length}
+            >
               <GapTable
                 gaps={store.gaps.value}
                 now={session.present.value}
@@ -82,7 +89,7 @@ export function MarketPage(props: {
             </PanelBox>
           </div>
         </div>
-        <SidePanels session={session} />
+        <SidePanels store={store} />
       </div>
       <Scrubber
         store={store}
@@ -110,16 +117,26 @@ function useMarketAddress(store: ChartStore): (range: Range | undefined) => Plac
   return address
 }
 
-function SidePanels({ session }: { readonly session: MarketSession }) {
+function SidePanels({ store }: { readonly store: ChartStore }) {
+  const { session } = store
   return (
     <div class="market-side">
-      <PanelBox title="Order book" calls={session.panels.book.calls} class="book-panel">
+      <PanelBox
+        title="Order book"
+        calls={session.panels.book.calls}
+        class="book-panel"
+        scope={() => store.scopeOf('books')}
+      >
         <Ladders session={session} />
         {session.replayer.trouble.value !== undefined && (
           <TroubleNote trouble={session.replayer.trouble.value} />
         )}
       </PanelBox>
-      <PanelBox title="Executions" calls={session.panels.trades.calls}>
+      <PanelBox
+        title="Executions"
+        calls={session.panels.trades.calls}
+        scope={() => store.scopeOf('trades')}
+      >
         <TradeList session={session} />
       </PanelBox>
       {session.record.value !== undefined && (
@@ -231,6 +248,7 @@ function Charts({ store }: { readonly store: ChartStore }) {
         title="Depth over time"
         calls={store.panel.calls}
         tools={<DepthLegend store={store} />}
+        scope={() => store.scopeOf('books')}
       >
         <Heatmap store={store} height={hasSamples ? 320 : 420} />
         {store.trouble.value !== undefined && <TroubleNote trouble={store.trouble.value} />}
@@ -268,7 +286,12 @@ function PricePanel({ store }: { readonly store: ChartStore }) {
     </>
   )
   return (
-    <PanelBox title="Price and spread" calls={store.panel.calls} tools={tools}>
+    <PanelBox
+      title="Price and spread"
+      calls={store.panel.calls}
+      tools={tools}
+      scope={() => store.scopeOf('books')}
+    >
       <LineChart
         store={store}
         data={lines as never}
@@ -327,26 +350,4 @@ function MarketViewBar({ store }: { readonly store: ChartStore }) {
     presets.push({ name, isShown, show: () => store.showAround(span) })
   }
   return <ViewBar view={view} presets={presets} />
-}
-
-function Segments<Value extends number>(props: {
-  readonly label: string
-  readonly value: Value
-  readonly choices: readonly (readonly [Value, string])[]
-  readonly onChange: (value: Value) => void
-}) {
-  return (
-    <div class="segments" role="group" aria-label={props.label}>
-      {props.choices.map(([value, name]) => (
-        <button
-          key={value}
-          type="button"
-          aria-pressed={value === props.value}
-          onClick={() => props.onChange(value)}
-        >
-          {name}
-        </button>
-      ))}
-    </div>
-  )
 }

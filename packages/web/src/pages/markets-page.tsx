@@ -7,7 +7,7 @@ import { changeFilters, type MarketFilters } from '../model/place.ts'
 import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketList } from '../session/market-list.ts'
 import { CategoryChips } from '../ui/category-chips.tsx'
-import { ApiCalls } from '../ui/panel.tsx'
+import { ApiCalls } from '../ui/api-calls.tsx'
 import { LinkWord } from '../ui/words.tsx'
 import { MarketFiltersForm } from '../ui/market-filters.tsx'
 import { MarketTable } from '../ui/market-table.tsx'
@@ -32,19 +32,11 @@ export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
   )
   const rows = list.rows.value
   const trouble = list.trouble.value
+  const show = (news: MarketFilters): void =>
+    go({ page: 'markets', filters: changeFilters(filters, news) }, 'replace')
   return (
     <main id="main" class="page">
-      <div class="page-head">
-        <h1>Markets</h1>
-        <p class="quiet" aria-live="polite">
-          {list.isLoading.value && rows.length === 0
-            ? 'Loading…'
-            : `${printCount(rows.length)}${list.hasMore.value ? ' and more' : ''}`}
-        </p>
-        <LinkWord link={quotes.link.value} />
-        <span class="grow" />
-        <ApiCalls calls={list.panel.calls} />
-      </div>
+      <MarketsHead list={list} quotes={quotes} />
       <CategoryChips
         chosen={filters.category}
         count="open_market_count"
@@ -79,8 +71,26 @@ export function MarketsPage({ filters }: { readonly filters: MarketFilters }) {
           quotes={quotes}
           hasMore={list.hasMore.value}
           onEnd={() => void list.more()}
+          sort={{ value: filters.sort ?? '', onChange: (sort) => show({ sort }) }}
         />
       )}
     </main>
+  )
+}
+
+function MarketsHead({ list, quotes }: { readonly list: MarketList; readonly quotes: ListQuotes }) {
+  const count = list.rows.value.length
+  return (
+    <div class="page-head">
+      <h1>Markets</h1>
+      <p class="quiet" aria-live="polite">
+        {list.isLoading.value && count === 0
+          ? 'Loading…'
+          : `${printCount(count)}${list.hasMore.value ? ' and more' : ''}`}
+      </p>
+      <LinkWord link={quotes.link.value} />
+      <span class="grow" />
+      <ApiCalls calls={list.panel.calls} />
+    </div>
   )
 }

@@ -5,6 +5,7 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
 import { createPanel } from '../app/panel.ts'
 import { place, rewriteAddress } from '../app/router.ts'
+import { useSubject } from '../app/title.ts'
 import { useLoad } from '../app/use-load.ts'
 import { showSeconds } from '../app/show.ts'
 import { printCount } from '../model/decimal.ts'
@@ -20,6 +21,8 @@ import { ReferenceChart } from '../ui/reference-chart.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { useWidth } from '../ui/use-size.ts'
 import { ViewBar, type Preset } from '../ui/view-bar.tsx'
+import { ScrollBox } from '../ui/scroll-box.tsx'
+import { SortHead, useOrder } from '../ui/sort-head.tsx'
 
 const LIST_MS = 10_000
 const HEIGHT = 260
@@ -44,6 +47,7 @@ export function ReferencePage(props: {
     [panel],
     LIST_MS,
   )
+  useSubject(props.asset === undefined ? undefined : `${props.asset} reference price`)
   const chosen = data === undefined ? undefined : chooseSeries(data, props)
   return (
     <main id="main" class="page reference-page" data-loaded={data === undefined ? 'no' : 'yes'}>
@@ -66,7 +70,7 @@ export function ReferencePage(props: {
         />
       )}
       {data !== undefined && data.length > 0 && (
-        <PanelBox title="Series" calls={panel.calls}>
+        <PanelBox title="Series" calls={panel.calls} count={data.length}>
           <SeriesTable series={data} chosen={chosen} />
         </PanelBox>
       )}
@@ -84,28 +88,44 @@ function chooseSeries(
   return own.find(({ feed }) => feed === named.feed) ?? own[0] ?? series[0]
 }
 
+type Column = 'Asset' | 'Feed' | 'First' | 'Newest' | 'Prices'
+
+function seriesKey(series: ReferenceSeriesJson, column: Column): string | number {
+  switch (column) {
+    case 'Asset':
+      return series.asset
+    case 'Feed':
+      return series.feed
+    case 'First':
+      return microsOf(series.first_time)
+    case 'Newest':
+      return microsOf(series.last_time)
+    case 'Prices':
+      return series.prices
+  }
+}
+
 function SeriesTable(props: {
   readonly series: readonly ReferenceSeriesJson[]
   readonly chosen: ReferenceSeriesJson | undefined
 }) {
+  const { sorted, head } = useOrder(props.series, seriesKey)
   return (
-    <div class="table-scroll" tabIndex={0} role="group" aria-label="Series">
+    <ScrollBox label="Series">
       <table class="reference-table">
         <thead>
           <tr>
-            <th scope="col">Asset</th>
-            <th scope="col">Feed</th>
+            <SortHead {...head('Asset')} />
+            <SortHead {...head('Feed')} />
             <th scope="col">What it is</th>
-            <th scope="col">First</th>
-            <th scope="col">Newest</th>
-            <th scope="col" class="num">
-              Prices
-            </th>
+            <SortHead {...head('First')} />
+            <SortHead {...head('Newest')} />
+            <SortHead {...head('Prices')} class="num" />
             <th scope="col">Gap</th>
           </tr>
         </thead>
         <tbody>
-          {props.series.map((one) => (
+          {sorted.map((one) => (
             <tr key={one.key} class={one === props.chosen ? 'chosen' : ''}>
               <td>{one.asset}</td>
               <td>
@@ -127,7 +147,7 @@ function SeriesTable(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   )
 }
 
@@ -158,11 +178,6 @@ function SeriesChart(props: {
   const { ref, width } = useWidth()
   const { value: data } = loader.data
   const newest = data?.rows.at(-1)
-  const tools = (
-    <span class="legend">
-      <i class="k-s1" /> {feed} <i class="hatch-key" /> gap <span>· {unit}</span>
-    </span>
-  )
   return (
     <>
       <ViewBar
@@ -170,7 +185,16 @@ function SeriesChart(props: {
         presets={presetsOf(view, last)}
         link={() => location.origin + printPlace(address(view.zoom.peek()))}
       />
-      <PanelBox title={`${asset} by ${feed}`} calls={loader.panel.calls} tools={tools}>
+      <PanelBox
+        title={`${asset} by ${feed}`}
+        calls={loader.panel.calls}
+        tools={<Legend feed={feed} unit={unit} />}
+        scope={() => ({
+          params: { venue: series.venue, dataset: 'reference', asset, feed },
+          shown: view.range.peek(),
+          all: { from: microsOf(series.first_time), to: microsOf(series.last_time) },
+        })}
+      >
         <div class="chart" ref={ref}>
           <ReferenceChart
             store={{ view }}
@@ -238,4 +262,12 @@ function presetsOf(view: ChartView, last: Signal<number>): readonly Preset[] {
     show: () =>
       view.show(length === HOUR ? undefined : { from: last.peek() - length, to: last.peek() }),
   }))
+}
+
+function Legend({ feed, unit }: { readonly feed: string; readonly unit: string }) {
+  return (
+    <span class="legend">
+      <i class="k-s1" /> {feed} <i class="hatch-key" /> gap <span>· {unit}</span>
+    </span>
+  )
 }

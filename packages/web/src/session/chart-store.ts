@@ -17,6 +17,7 @@ import {
   type Column,
   type History,
 } from '../model/history.ts'
+import type { ExportScope } from '../model/export.ts'
 import { gapAt } from '../model/gap.ts'
 import { joinRanges, type Range } from '../model/range.ts'
 import { microsOf, microsOrAbsent, MINUTE } from '../model/time.ts'
@@ -119,6 +120,14 @@ export class ChartStore {
     this.stopping.abort()
     this.loading?.abort()
     for (const dispose of this.disposers) dispose()
+  }
+
+  /** What a file of a dataset of this market has. */
+  scopeOf(dataset: 'books' | 'trades' | 'samples' | 'reference', more = {}): ExportScope {
+    const { venue, market_id } = this.session.ref
+    const own = dataset === 'reference' ? { venue } : { venue, market_id }
+    const shown = this.view.zoom.peek()
+    return { params: { ...own, dataset, ...more }, shown, all: this.recorded.peek() }
   }
 
   /** Shows a span around the instant. */

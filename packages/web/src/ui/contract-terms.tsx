@@ -2,6 +2,7 @@ import type { ContractWithTermsJson } from '@priorbook/sdk/client'
 import { VENUES } from '@priorbook/sdk/domain'
 import { comparisonOf, termWord } from '../model/contract-words.ts'
 import { VenueTag } from './words.tsx'
+import { ScrollBox } from './scroll-box.tsx'
 
 const UNKNOWN = 'not known'
 
@@ -19,7 +20,7 @@ export function ContractTerms({ contract }: { readonly contract: ContractWithTer
             ? 'There is nothing to compare it with.'
             : 'A position on two venues can pay on both or on neither where these terms decide.'}
       </p>
-      <div class="table-scroll terms-scroll" tabIndex={0} role="group" aria-label="Terms">
+      <ScrollBox label="Terms" class="terms-scroll">
         <table>
           <thead>
             <tr>
@@ -60,7 +61,7 @@ export function ContractTerms({ contract }: { readonly contract: ContractWithTer
             })}
           </tbody>
         </table>
-      </div>
+      </ScrollBox>
       <Evidence contract={contract} />
       {refused.map(({ venue, market_id: id, why }) => (
         <p key={`${venue} ${id}`} class="quiet">

@@ -7,6 +7,7 @@ import { microsOf, printSpan } from '../model/time.ts'
 import type { CompareHistory } from '../session/compare-history.ts'
 import { NetPrice } from './net-price.tsx'
 import { VenueTag } from './words.tsx'
+import { ScrollBox } from './scroll-box.tsx'
 
 const SHOWN = 40
 
@@ -26,7 +27,7 @@ export function EdgeTable({ history }: { readonly history: CompareHistory }) {
         one venue and No on another cost less than the 1 that one of them pays, after fees
         {all.length > SHOWN ? `. The ${SHOWN} largest:` : ':'}
       </p>
-      <div class="table-scroll edges-scroll" tabIndex={0} role="group" aria-label="Edges">
+      <ScrollBox label="Edges" class="edges-scroll">
         <table class="edges">
           <thead>
             <tr>
@@ -49,7 +50,7 @@ export function EdgeTable({ history }: { readonly history: CompareHistory }) {
             ))}
           </tbody>
         </table>
-      </div>
+      </ScrollBox>
     </>
   )
 }

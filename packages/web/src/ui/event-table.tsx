@@ -6,6 +6,27 @@ import { outcomeName, priceOf } from '../model/event-lines.ts'
 import { printPlace } from '../model/place.ts'
 import { LineKey } from './event-chart.tsx'
 import { StatusWord } from './words.tsx'
+import { ScrollBox } from './scroll-box.tsx'
+import { SortHead, useOrder } from './sort-head.tsx'
+
+const FIGURES = ['Bid', 'Ask', 'Spread', 'Last', 'Volume'] as const
+type Column = 'Outcome' | 'Status' | (typeof FIGURES)[number]
+
+const MEMBERS = {
+  Bid: 'best_bid',
+  Ask: 'best_ask',
+  Spread: 'spread',
+  Last: 'last_price',
+  Volume: 'volume',
+} as const
+
+// Only for the order of rows.
+function keyOf(market: EventMarketJson, column: Column): string | number | undefined {
+  if (column === 'Outcome') return outcomeName(market)
+  if (column === 'Status') return market.status ?? undefined
+  const value = market[MEMBERS[column]]
+  return value === null ? undefined : Number(printDecimal(value))
+}
 
 /** Every outcome of an event with its prices, the highest price first. */
 export function EventTable(props: {
@@ -15,18 +36,17 @@ export function EventTable(props: {
   readonly drawn: readonly string[]
 }) {
   const { venue, drawn } = props
-  const markets = props.markets.toSorted((a, b) => (priceOf(b) ?? -1) - (priceOf(a) ?? -1))
+  const byPrice = props.markets.toSorted((a, b) => (priceOf(b) ?? -1) - (priceOf(a) ?? -1))
+  const { sorted: markets, head } = useOrder(byPrice, keyOf)
   return (
-    <div class="table-scroll event-scroll" tabIndex={0} role="group" aria-label="Outcomes">
+    <ScrollBox label="Outcomes" class="event-scroll">
       <table class="event-table">
         <thead>
           <tr>
-            <th scope="col">Outcome</th>
-            <th scope="col">Status</th>
-            {['Bid', 'Ask', 'Spread', 'Last', 'Volume'].map((name) => (
-              <th scope="col" class="num" key={name}>
-                {name}
-              </th>
+            <SortHead {...head('Outcome')} />
+            <SortHead {...head('Status')} />
+            {FIGURES.map((name) => (
+              <SortHead key={name} {...head(name)} class="num" />
             ))}
           </tr>
         </thead>
@@ -41,7 +61,7 @@ export function EventTable(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   )
 }
 

@@ -2,6 +2,7 @@ import { isMarketState } from '@priorbook/sdk/domain'
 import { showSeconds } from '../app/show.ts'
 import { gapSentence, type GapSpan } from '../model/gap.ts'
 import { printSpan } from '../model/time.ts'
+import { ScrollBox } from './scroll-box.tsx'
 
 /** What was lost, with reason and bounds; a click shows the instant before a gap. */
 export function GapTable(props: {
@@ -13,7 +14,7 @@ export function GapTable(props: {
   const gaps = props.gaps.filter(({ reason }) => !isMarketState(reason))
   if (gaps.length === 0) return <p class="quiet">No gaps in the recording.</p>
   return (
-    <div class="table-scroll" tabIndex={0} role="group" aria-label="Gaps">
+    <ScrollBox label="Gaps">
       <table class="gap-table">
         <thead>
           <tr>
@@ -47,6 +48,6 @@ export function GapTable(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   )
 }

@@ -34,10 +34,7 @@ export function followGestures(
   }
   let pressed: { readonly x: number; readonly y: number } | undefined
   const stop = new AbortController()
-  const on = <Name extends keyof HTMLElementEventMap>(
-    name: Name,
-    act: (event: HTMLElementEventMap[Name]) => void,
-  ): void => area.addEventListener(name, act, { signal: stop.signal, passive: false })
+  const on = listenTo(area, stop.signal)
 
   on('pointerdown', (event) => {
     if (event.button !== 0) return
@@ -85,6 +82,13 @@ export function followGestures(
     if (time !== undefined && turnWheel(event, view, time, area.clientWidth)) event.preventDefault()
   })
   return () => stop.abort()
+}
+
+function listenTo(area: HTMLElement, signal: AbortSignal) {
+  return <Name extends keyof HTMLElementEventMap>(
+    name: Name,
+    act: (event: HTMLElementEventMap[Name]) => void,
+  ): void => area.addEventListener(name, act, { signal, passive: false })
 }
 
 function turnWheel(event: WheelEvent, view: ChartView, time: number, width: number): boolean {

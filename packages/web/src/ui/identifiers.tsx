@@ -1,5 +1,5 @@
 import type { MarketJson } from '@priorbook/sdk/wire'
-import { CopyButton } from './panel.tsx'
+import { CopyButton } from './api-calls.tsx'
 
 /** Every identifier of the market, each with a button that copies it. */
 export function Identifiers({ market }: { readonly market: MarketJson }) {

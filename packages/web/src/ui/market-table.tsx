@@ -15,14 +15,29 @@ import { StatusWord, VenueTag } from './words.tsx'
 // Rows rendered beyond each edge of the window.
 const EXTRA = 8
 
+// The heads of columns, with the orders that the list of markets has.
+const HEADS: readonly (readonly [name: string, sort?: string])[] = [
+  ['Market', 'open_time'],
+  ['Status'],
+  ['Bid'],
+  ['Ask'],
+  ['Spread'],
+  ['Last'],
+  ['Volume', 'volume'],
+  ['Closes', 'close_time'],
+  ['Recorded', ''],
+]
+
 /** A table of any length: only the visible rows are in the DOM. */
 export function MarketTable(props: {
   readonly rows: readonly ListedMarketJson[]
   readonly quotes: ListQuotes
   readonly hasMore: boolean
   readonly onEnd: () => void
+  /** The order of the rows, where it can be changed. */
+  readonly sort?: { readonly value: string; readonly onChange: (sort: string) => void }
 }) {
-  const { rows, quotes, hasMore, onEnd } = props
+  const { rows, quotes, hasMore, onEnd, sort } = props
   const body = useRef<HTMLDivElement>(null)
   const view = useVisibleRows(body)
   const now = useSeconds()
@@ -37,13 +52,24 @@ export function MarketTable(props: {
     <div class="market-table" role="table" aria-label="Markets" aria-rowcount={rows.length + 1}>
       <div role="rowgroup">
         <div class="mrow mhead" role="row" aria-rowindex={1}>
-          {['Market', 'Status', 'Bid', 'Ask', 'Spread', 'Last', 'Volume', 'Closes', 'Recorded'].map(
-            (name) => (
-              <span role="columnheader" key={name}>
-                {name}
+          {HEADS.map(([name, by]) => {
+            const isSorted = by !== undefined && sort?.value === by
+            const way = isSorted ? (by === 'close_time' ? 'ascending' : 'descending') : undefined
+            return (
+              <span role="columnheader" key={name} {...(way && { 'aria-sort': way })}>
+                {by === undefined || sort === undefined ? (
+                  name
+                ) : (
+                  <button type="button" class="sort" onClick={() => sort.onChange(by)}>
+                    {name}
+                    <span aria-hidden="true">
+                      {isSorted ? (by === 'close_time' ? ' ▴' : ' ▾') : ''}
+                    </span>
+                  </button>
+                )}
               </span>
-            ),
-          )}
+            )
+          })}
         </div>
       </div>
       <div

@@ -8,6 +8,7 @@ import type { ContractInstant } from '../session/contract-instant.ts'
 import { MemberKey } from './compare-chart.tsx'
 import { NetPrice } from './net-price.tsx'
 import { StatusWord, VenueTag } from './words.tsx'
+import { ScrollBox } from './scroll-box.tsx'
 
 /** The members with their prices at the instant, as the venue shows them and after fees. */
 export function MemberTable(props: {
@@ -17,7 +18,7 @@ export function MemberTable(props: {
   const { session, contract } = props
   const shown = session.shown.value
   return (
-    <div class="table-scroll members-scroll" tabIndex={0} role="group" aria-label="Members">
+    <ScrollBox label="Members" class="members-scroll">
       <table class="members">
         <thead>
           <tr>
@@ -43,7 +44,7 @@ export function MemberTable(props: {
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   )
 }
 

@@ -1,7 +1,11 @@
 import type { ReadonlySignal } from '@preact/signals'
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { toCurl, toTypeScript, type ApiCall } from '../model/snippet.ts'
+import { useRef } from 'preact/hooks'
+import { printCount } from '../model/decimal.ts'
+import type { ExportScope } from '../model/export.ts'
+import type { ApiCall } from '../model/snippet.ts'
+import { ApiCalls } from './api-calls.tsx'
+import { ExportBox } from './export-box.tsx'
 
 /** A titled section of a page, with its tools and its requests. */
 export function PanelBox(props: {
@@ -9,93 +13,29 @@ export function PanelBox(props: {
   readonly class?: string
   readonly tools?: ComponentChildren
   readonly calls?: ReadonlySignal<readonly ApiCall[]>
+  /** How many rows it has. */
+  readonly count?: number | undefined
+  /** What its file has; without it the answer of its request. */
+  readonly scope?: (() => ExportScope | undefined) | undefined
   readonly children: ComponentChildren
 }) {
+  const ref = useRef<HTMLElement>(null)
   return (
-    <section class={`panel ${props.class ?? ''}`} aria-label={props.title}>
+    <section class={`panel ${props.class ?? ''}`} aria-label={props.title} ref={ref}>
       <header class="panel-head">
-        <h2>{props.title}</h2>
+        <h2>
+          {props.title}
+          {props.count !== undefined && <span class="quiet count">{printCount(props.count)}</span>}
+        </h2>
         <div class="panel-tools">
           {props.tools}
+          {props.calls !== undefined && (
+            <ExportBox title={props.title} calls={props.calls} scope={props.scope} box={ref} />
+          )}
           {props.calls !== undefined && <ApiCalls calls={props.calls} />}
         </div>
       </header>
       {props.children}
     </section>
   )
-}
-
-/** The exact requests of a panel, to copy as curl or TypeScript. */
-export function ApiCalls(props: { readonly calls: ReadonlySignal<readonly ApiCall[]> }) {
-  const calls = props.calls.value
-  if (calls.length === 0) return null
-  return (
-    <details class="calls">
-      <summary>API</summary>
-      <ul>
-        {calls.map((call) => {
-          const { pathname, search } = new URL(call.url)
-          return (
-            <li key={pathname + search}>
-              <code tabIndex={0}>
-                GET {pathname}
-                <wbr />
-                {decodeURIComponent(search)}
-              </code>
-              <span class="calls-copy">
-                <CopyButton text={toCurl(call)} label={`Copy ${pathname} as curl`}>
-                  curl
-                </CopyButton>
-                <CopyButton text={toTypeScript(call)} label={`Copy ${pathname} as TypeScript`}>
-                  TypeScript
-                </CopyButton>
-              </span>
-            </li>
-          )
-        })}
-      </ul>
-    </details>
-  )
-}
-
-/** Copies a text and confirms it for a moment. */
-export function CopyButton(props: {
-  /** The text, or a function that returns it when the button is pressed. */
-  readonly text: string | (() => string)
-  readonly label: string
-  readonly children?: string
-}) {
-  const [state, setState] = useState<'idle' | 'done' | 'failed'>('idle')
-  const copy = async (): Promise<void> => {
-    const text = typeof props.text === 'string' ? props.text : props.text()
-    try {
-      await navigator.clipboard.writeText(text)
-      setState('done')
-    } catch {
-      setState(copyOldWay(text) ? 'done' : 'failed')
-    }
-    setTimeout(() => setState('idle'), 1500)
-  }
-  const word = state === 'done' ? 'Copied' : state === 'failed' ? 'Select it' : props.children
-  return (
-    <button
-      type="button"
-      class="copy"
-      aria-label={`${props.label}${state === 'done' ? ' (copied)' : ''}`}
-      onClick={() => void copy()}
-    >
-      {word ?? 'Copy'}
-    </button>
-  )
-}
-
-// Some browsers have no clipboard API on pages without TLS.
-function copyOldWay(text: string): boolean {
-  const area = document.createElement('textarea')
-  area.value = text
-  document.body.append(area)
-  area.select()
-  const isDone = document.execCommand('copy')
-  area.remove()
-  return isDone
 }

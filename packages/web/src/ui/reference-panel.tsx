@@ -57,6 +57,7 @@ function Settlement(props: {
       title="Reference price"
       class="reference-panel"
       calls={loader.panel.calls}
+      scope={() => store.scopeOf('reference', { asset, feed })}
       tools={
         <span class="legend">
           <i class="k-s1" /> {feed} <i class="k-mid" /> strike <i class="hatch-key" /> gap

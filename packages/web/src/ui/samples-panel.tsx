@@ -32,6 +32,7 @@ export function SamplesPanel({ store }: { readonly store: ChartStore }) {
     <PanelBox
       title="Samples"
       calls={store.samplesPanel.calls}
+      scope={() => ({ ...store.scopeOf('samples'), metrics: METRICS })}
       tools={
         <span class="legend">
           <i class="k-s1" /> chance <i class="k-s2" /> price <i class="k-s3" /> last trade

@@ -1,7 +1,14 @@
 import { key } from '../app/key.ts'
 import { isReachable } from '../app/panel.ts'
 import { place } from '../app/router.ts'
+import { useEffect, useRef } from 'preact/hooks'
+import { prices, zone } from '../app/show.ts'
 import { theme, type Theme } from '../app/theme.ts'
+import { subject } from '../app/title.ts'
+import { useClosingBoxes } from './close-boxes.ts'
+import { KeyList } from './key-list.tsx'
+import { useOverflow } from './scroll-box.tsx'
+import { Segments } from './segments.tsx'
 
 const LINKS = [
   ['markets', '/markets', 'Markets'],
@@ -13,9 +20,26 @@ const LINKS = [
   ['status', '/status', 'Recorder'],
 ] as const
 
+const OTHERS: Readonly<Record<string, string>> = {
+  market: 'Market',
+  event: 'Event',
+  contract: 'Compare',
+  key: 'Your key',
+  nowhere: 'Not found',
+}
+
 /** The navigation bar of every page. */
 export function TopBar() {
   const here = place.value.page
+  const nav = useRef<HTMLElement>(null)
+  useOverflow(nav)
+  useClosingBoxes()
+  const name = subject.value ?? LINKS.find(([page]) => page === here)?.[2] ?? OTHERS[here]
+  useEffect(() => {
+    document.title = name === undefined ? 'Priorbook' : `${name} · Priorbook`
+    // On a narrow screen the menu scrolls: the page that is shown must be in sight.
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView?.({ block: 'nearest' })
+  }, [name])
   return (
     <header class="top">
       <a class="skip" href="#main">
@@ -28,7 +52,7 @@ export function TopBar() {
         </svg>
         Priorbook
       </a>
-      <nav aria-label="Main">
+      <nav aria-label="Main" ref={nav}>
         {LINKS.map(([page, href, name]) => {
           const isHere = `${here}s` === page || here === page
           return (
@@ -50,9 +74,41 @@ export function TopBar() {
         <a class={`who${key.value === undefined ? ' demo' : ''}`} href="/key">
           {key.value === undefined ? 'Demo data' : 'Key set'}
         </a>
+        <Settings />
+        <KeyList />
         <ThemeButton />
       </div>
     </header>
+  )
+}
+
+function Settings() {
+  return (
+    <details class="calls settings">
+      <summary title="Units and clock">
+        {prices.value === 'cents' ? '¢' : '0.5'} · {zone.value === 'utc' ? 'UTC' : 'local'}
+      </summary>
+      <form onSubmit={(event) => event.preventDefault()}>
+        <Segments
+          label="Prices"
+          value={prices.value}
+          choices={[
+            ['probability', '0.525'],
+            ['cents', '52.5¢'],
+          ]}
+          onChange={(value) => (prices.value = value)}
+        />
+        <Segments
+          label="Times"
+          value={zone.value}
+          choices={[
+            ['utc', 'UTC'],
+            ['local', 'Local time'],
+          ]}
+          onChange={(value) => (zone.value = value)}
+        />
+      </form>
+    </details>
   )
 }
 

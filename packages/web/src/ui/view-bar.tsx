@@ -4,7 +4,7 @@ import { offsetOf, showExact, zoneName } from '../app/show.ts'
 import { parseLinkTime, printSpan } from '../model/time.ts'
 import { toRange, type Range } from '../model/range.ts'
 import type { ChartView } from '../session/chart-view.ts'
-import { CopyButton } from './panel.tsx'
+import { CopyButton } from './api-calls.tsx'
 import { useKeys } from './use-keys.ts'
 
 // How much one press zooms and moves.

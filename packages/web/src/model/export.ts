@@ -1,0 +1,50 @@
+import type { ApiCall } from './snippet.ts'
+import type { Range } from './range.ts'
+
+/** The formats of files, the ones that most programs open first. */
+export const FILE_FORMATS = ['csv', 'ndjson', 'parquet', 'arrow', 'tape'] as const
+
+/** What a panel gives as a file: all rows of a dataset in a span, not only those that are drawn. */
+export type ExportScope = {
+  readonly params: Readonly<Record<string, string>>
+  /** Metrics of which a file has one. */
+  readonly metrics?: readonly string[]
+  /** The span that the charts show. */
+  readonly shown: Range | undefined
+  /** Everything recorded. */
+  readonly all: Range | undefined
+}
+
+/** Parameters of a download; text has every digit, and times that people can read. */
+export function toDownloadParams(
+  { params }: ExportScope,
+  format: (typeof FILE_FORMATS)[number],
+  { from, to }: Range,
+) {
+  const isText = format === 'csv' || format === 'ndjson'
+  return {
+    ...params,
+    start_time: Math.round(from),
+    // The last instant of a span belongs to it.
+    end_time: Math.round(to) + 1,
+    ...(isText ? { number_format: 'string', time_format: 'iso' } : {}),
+  }
+}
+
+// The routes whose answers are rows, which can also be tables.
+const ROWS = /\/(gaps|markets|events|revisions|snapshots|orderbook|trades|timeseries|changes)$/
+
+/** The formats of a panel's own request. */
+export function formatsOf({ url }: ApiCall): readonly string[] {
+  return ROWS.test(new URL(url).pathname) ? ['json', 'csv', 'ndjson'] : ['json']
+}
+
+/** The address of a panel's own request in a format, with the name of its file. */
+export function toAnswerFile({ url }: ApiCall, format: string): { url: string; name: string } {
+  const address = new URL(url)
+  const words = address.pathname.split('/').filter((word) => !/^(v3|demo|markets)$/.test(word))
+  address.searchParams.delete('time_format')
+  if (format !== 'json') address.searchParams.set('format', format)
+  const name = words.map((word) => decodeURIComponent(word).slice(0, 40)).join('-')
+  return { url: address.href, name: `priorbook-${name || 'markets'}.${format}` }
+}

@@ -1,0 +1,84 @@
+import { signal } from '@preact/signals'
+import { createPanel } from '../app/panel.ts'
+import { toTrouble, type Trouble } from '../app/trouble.ts'
+import { toDownloadParams, type ExportScope, type FILE_FORMATS } from '../model/export.ts'
+import type { Range } from '../model/range.ts'
+
+type Format = (typeof FILE_FORMATS)[number]
+type Params = Parameters<ReturnType<typeof createPanel>['client']['download']>[0]
+
+/** What a file will have, about. */
+export type Estimate = { readonly rows: number; readonly bytes: number }
+
+/** One file that is being made: its size before, how far it has come, and its end. */
+export class ExportJob {
+  readonly estimate = signal<Estimate | undefined>(undefined)
+  /** Bytes that have arrived; absent while nothing is downloaded. */
+  readonly received = signal<number | undefined>(undefined)
+  readonly trouble = signal<Trouble | undefined>(undefined)
+  // The style of a file is part of its parameters.
+  readonly panel = createPanel({})
+  private stopping = new AbortController()
+
+  /** Asks how large a file will be. */
+  async look(scope: ExportScope, format: Format, range: Range): Promise<void> {
+    this.estimate.value = undefined
+    await this.attempt(async (signal) => {
+      const params = toDownloadParams(scope, format, range) as Params
+      const query = { ...params, formats: [format], estimate: true }
+      const { data } = await this.panel.client.manifest(query, { signal })
+      if (signal.aborted || data === null) return
+      this.estimate.value = { rows: data.rows, bytes: data.files[0]?.bytes ?? 0 }
+    })
+  }
+
+  /** Downloads it; undefined where it failed or was cancelled. */
+  async download(scope: ExportScope, format: Format, range: Range): Promise<File | undefined> {
+    return this.attempt(async (signal) => {
+      const params = { ...toDownloadParams(scope, format, range), format } as Params
+      const { client, note } = this.panel
+      this.received.value = 0
+      note('download', params)
+      const { fileName, contentType, body } = await client.download(params, { signal })
+      const pieces: BlobPart[] = []
+      for await (const piece of body) {
+        pieces.push(piece as Uint8Array<ArrayBuffer>)
+        this.received.value += piece.length
+      }
+      return new File(pieces, fileName, { type: contentType })
+    })
+  }
+
+  /** Reads the answer of a request as it is. */
+  async fetchAnswer(url: string, name: string): Promise<File | undefined> {
+    return this.attempt(async (signal) => {
+      this.received.value = 0
+      const response = await this.panel.fetch(url, { signal })
+      const blob = await response.blob()
+      if (!response.ok) throw new Error(`The server answered ${response.status}`)
+      return new File([blob], name, { type: blob.type })
+    })
+  }
+
+  /** Ends what is running. */
+  cancel(): void {
+    this.stopping.abort()
+    this.received.value = undefined
+  }
+
+  private async attempt<Result>(
+    work: (signal: AbortSignal) => Promise<Result>,
+  ): Promise<Result | undefined> {
+    this.cancel()
+    const { signal: stopped } = (this.stopping = new AbortController())
+    this.trouble.value = undefined
+    try {
+      return await work(stopped)
+    } catch (error) {
+      if (!stopped.aborted) this.trouble.value = toTrouble(error)
+      return undefined
+    } finally {
+      if (!stopped.aborted) this.received.value = undefined
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { describe, expect, it } from 'vitest'
+import { ELECTION } from '../api/events-tape.ts'
+import { servedVisits } from './served-visits.ts'
+
+const { visit } = servedVisits('serve-events.ts', { withKey: true })
+
+describe('the page of an event', () => {
+  it('is sorted by any column, and counts its outcomes', async () => {
+    await visit(`/event/venueb/${ELECTION}`, {}, async (page) => {
+      await page.locator('.event-page[data-loaded="yes"] .event-chart canvas').waitFor()
+      const outcomes = page.getByRole('region', { name: 'Outcomes' })
+      expect(await outcomes.locator('h2 .count').innerText()).toBe('5')
+      const head = outcomes.getByRole('columnheader', { name: 'Outcome' })
+      const names = () => outcomes.locator('tbody td.outcome').allInnerTexts()
+      const first = await names()
+      await head.getByRole('button').click()
+      expect(await head.getAttribute('aria-sort')).toBe('descending')
+      expect(await names()).toEqual(first.toSorted().toReversed())
+      await head.getByRole('button').click()
+      expect(await head.getAttribute('aria-sort')).toBe('ascending')
+      expect(await names()).toEqual(first.toSorted())
+      // What has no price is last both ways.
+      const bid = outcomes.getByRole('columnheader', { name: 'Bid' }).getByRole('button')
+      const bids = () => outcomes.locator('tbody td.bid').allInnerTexts()
+      for (const way of [1, -1]) {
+        await bid.click()
+        const shown = await bids()
+        const known = shown.filter((text) => text !== '–').map(Number)
+        expect(known).toEqual(known.toSorted((a, b) => (b - a) * way))
+        expect(shown.slice(0, known.length)).not.toContain('–')
+      }
+    })
+  })
+
+  it('zooms, and its address has the span', async () => {
+    await visit(`/event/venueb/${ELECTION}`, {}, async (page) => {
+      await page.locator('.event-page[data-loaded="yes"] .event-chart canvas').waitFor()
+      const area = page.locator('.event-chart .scrub-area')
+      const box = (await area.boundingBox())!
+      await page.mouse.move(box.x + box.width / 2, box.y + 60)
+      expect(await page.locator('.event-chart .readout').innerText()).toContain('Ann')
+      await page.mouse.wheel(0, -600)
+      await page.waitForURL(/from=.*&to=/)
+      const span = await page.locator('.exact-range summary').innerText()
+      await page.getByRole('button', { name: 'Copy a link to this view' }).click()
+      const link = await page.evaluate(() => navigator.clipboard.readText())
+      await page.goto(link)
+      await page.locator('.event-page[data-loaded="yes"] .event-chart canvas').waitFor()
+      expect(await page.locator('.exact-range summary').innerText()).toBe(span)
+      await page.getByRole('button', { name: 'Recorded' }).click()
+      await page.waitForURL((address) => address.search === '')
+    })
+  })
+})
