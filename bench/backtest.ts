@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { join } from 'node:path'
 import { writeBacktestFiles } from './lib/backtest-files.ts'
@@ -27,34 +28,78 @@ export function benchBacktest(): Promise<Record<string, unknown>> {
     const rates = (kind: BacktestJob['kind'], cells = 1, rounds = ROUNDS): BacktestTimes[] =>
       Array.from({ length: rounds }, () => run({ files, kind, cells }))
     const best = (times: readonly BacktestTimes[]): BacktestTimes =>
-      times.reduce((left, right) => (left.seconds <= right.seconds ? left : right))
+      times.reduce((left, right) => (left.cpuSeconds <= right.cpuSeconds ? left : right))
+    const asDefault = best(rates('default'))
     const idle = best(rates('idle'))
     const active = best(rates('active'))
+    const quote = best(rates('quote'))
     const swept = best(rates('active', 36, 1))
+    const shared = await sweepOverWorkers(files)
+    if (shared.hash !== swept.hash) throw new Error('a sweep over workers gave other reports')
+    const perCpu = ({ cpuSeconds }: BacktestTimes): number => Math.round(observations / cpuSeconds)
     return {
       source,
       observations,
       trades,
       orders: active.orders,
       fills: active.fills,
+      default_per_cpu_s: perCpu(asDefault),
       active_per_s: Math.round(observations / active.seconds),
       idle_per_s: Math.round(observations / idle.seconds),
-      active_per_cpu_s: Math.round(observations / active.cpuSeconds),
-      idle_per_cpu_s: Math.round(observations / idle.cpuSeconds),
+      active_per_cpu_s: perCpu(active),
+      idle_per_cpu_s: perCpu(idle),
+      quote_per_s: Math.round((observations + trades) / quote.cpuSeconds),
       first_event_ms: rounded(active.firstEventMs),
-      rss_mb: rounded(Math.max(idle.rssMb, active.rssMb, swept.rssMb)),
-      sweep_36_ratio: rounded(swept.seconds / active.seconds),
-      sweep_36_per_separate: rounded(swept.seconds / active.seconds / 36),
+      rss_mb: rounded(Math.max(idle.rssMb, active.rssMb, swept.rssMb, asDefault.rssMb)),
+      sweep_36_ratio: rounded(swept.cpuSeconds / active.cpuSeconds),
+      sweep_36_per_separate: rounded(swept.cpuSeconds / active.cpuSeconds / 36),
+      sweep_workers_ratio: rounded(shared.seconds / swept.seconds),
     }
   })
 }
 
-function run(job: BacktestJob): BacktestTimes {
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    ['--max-semi-space-size=16', CHILD, JSON.stringify(job)],
-    { encoding: 'utf8', maxBuffer: 1 << 24 },
+// The same sweep in as many processes as there are cores, each with every nth set of parameters.
+async function sweepOverWorkers(
+  files: readonly string[],
+): Promise<{ readonly seconds: number; readonly hash: string }> {
+  const workers = Math.max(2, availableParallelism())
+  const begun = performance.now()
+  const parts = await Promise.all(
+    Array.from({ length: workers }, (_, part) =>
+      start({ files, kind: 'active', cells: 36, part: { part, of: workers } }),
+    ),
   )
+  const seconds = (performance.now() - begun) / 1000
+  const hashes = parts.map(({ hash }) => hash.split(' '))
+  const hash = Array.from(
+    { length: 36 },
+    (_, cell) => hashes[cell % workers]![Math.floor(cell / workers)]!,
+  ).join(' ')
+  return { seconds, hash }
+}
+
+function start(job: BacktestJob): Promise<BacktestTimes> {
+  return new Promise((settle, reject) => {
+    execFile(process.execPath, argumentsOf(job), { maxBuffer: 1 << 24 }, (error, stdout) => {
+      if (error === null) settle(timesOf(stdout))
+      else reject(error)
+    })
+  })
+}
+
+function run(job: BacktestJob): BacktestTimes {
+  const { status, stdout, stderr } = spawnSync(process.execPath, argumentsOf(job), {
+    encoding: 'utf8',
+    maxBuffer: 1 << 24,
+  })
   if (status !== 0) throw new Error(`the run failed: ${stderr}`)
+  return timesOf(stdout)
+}
+
+function argumentsOf(job: BacktestJob): string[] {
+  return ['--max-semi-space-size=16', CHILD, JSON.stringify(job)]
+}
+
+function timesOf(stdout: string): BacktestTimes {
   return JSON.parse(stdout.trim().split('\n').at(-1)!) as BacktestTimes
 }

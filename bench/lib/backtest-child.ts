@@ -1,12 +1,15 @@
-import { sweep, type Strategy } from '../../packages/sdk/src/backtest/index.ts'
+import { hashReport, sweep, type Strategy } from '../../packages/sdk/src/backtest/index.ts'
 import { replayFiles } from '../../packages/sdk/src/replay/replay-node.ts'
 import { rssMb } from './measure.ts'
 
 /** One measured run. */
 export type BacktestJob = {
   readonly files: readonly string[]
-  readonly kind: 'idle' | 'active'
+  /** `default` is the active strategy as it is run without options: three models, explanations kept. */
+  readonly kind: 'idle' | 'active' | 'default' | 'quote'
   readonly cells: number
+  /** Only every nth set of parameters, for a sweep that several processes share. */
+  readonly part?: { readonly part: number; readonly of: number }
 }
 
 /** What it took. */
@@ -18,26 +21,29 @@ export type BacktestTimes = {
   readonly rssMb: number
   readonly orders: number
   readonly fills: number
+  /** The SHA-256 of all reports. */
+  readonly hash: string
 }
 
 const job = JSON.parse(process.argv[2]!) as BacktestJob
+const { part = 0, of = 1 } = job.part ?? {}
+const cells = [...Array.from({ length: job.cells }).keys()].filter((index) => index % of === part)
 let firstEventMs = Number.NaN
 let peak = 0
 const begun = performance.now()
 const cpuBegun = process.threadCpuUsage()
 const results = await sweep({
   events: replayFiles(job.files),
-  queue: 'proportional',
   cash: '100000',
-  keep: 10_000,
-  explain: 100,
-  params: Array.from({ length: job.cells }, (_, index) => ({
+  ...(job.kind === 'default' ? {} : { queue: 'proportional', keep: 10_000, explain: 100 }),
+  // A sweep divides the limits: the same for each run, whatever part of them this process has.
+  ...(job.cells === 1 ? {} : { keep: 300 * cells.length, explain: 3 * cells.length }),
+  params: cells.map((index) => ({
     edge: 100 + (index % 6) * 100,
     every: 4 + Math.floor(index / 6),
   })),
   strategy: (params) => {
-    const strategy =
-      job.kind === 'idle' ? idle() : active(Number(params['edge']), Number(params['every']))
+    const strategy = create(job.kind, Number(params['edge']), Number(params['every']))
     return {
       ...strategy,
       onStart() {
@@ -49,9 +55,14 @@ const results = await sweep({
     peak = Math.max(peak, rssMb())
   },
 })
+// Reports are built when they are read.
+const reports = results.map((result) => result.report)
 const seconds = (performance.now() - begun) / 1000
 const cpu = process.threadCpuUsage(cpuBegun)
-const { report } = results[0]!
+const report = reports[0]!
+const hashes = await Promise.all(
+  results.flatMap(({ reports }) => reports.map((each) => hashReport(each))),
+)
 const times: BacktestTimes = {
   seconds,
   cpuSeconds: (cpu.user + cpu.system) / 1e6,
@@ -59,8 +70,33 @@ const times: BacktestTimes = {
   rssMb: Math.max(peak, rssMb()),
   orders: report.orders.sent,
   fills: report.fills.count,
+  hash: hashes.join(' '),
 }
 console.log(JSON.stringify(times))
+
+function create(kind: BacktestJob['kind'], edge: number, every: number): Strategy {
+  if (kind === 'idle') return idle()
+  return kind === 'quote' ? taker() : active(edge, every)
+}
+
+/** Takes whenever the mid has moved by six cents since its last order, looking at quotes only. */
+function taker(): Strategy {
+  const mids = new Map<string, number>()
+  return {
+    onQuote(book, { buy, sell }) {
+      const { mid } = book
+      if (mid === null) return
+      const market = book.market.id
+      const last = mids.get(market)
+      if (last === undefined || Math.abs(mid - last) > 600) {
+        mids.set(market, mid)
+        if (last === undefined) return
+        if (mid > last) buy({ market, size: 2 })
+        else sell({ market, size: 2 })
+      }
+    },
+  }
+}
 
 /** Looks at the best prices and does nothing. */
 function idle(): Strategy {

@@ -18,7 +18,7 @@ import {
   type RejectReason,
   type TimeInForce,
 } from './order.ts'
-import type { WhyStep } from './why.ts'
+import type { KeptStep } from './why.ts'
 
 /** An order inside the engine; sizes are in units of the venue. */
 export class EngineOrder {
@@ -57,7 +57,7 @@ export class EngineOrder {
   sentBid = 0
   sentAsk = 0
   /** What happened to the order; undefined where it is not kept. */
-  steps: WhyStep[] | undefined
+  steps: KeptStep[] | undefined
 
   constructor(id: number, parsed: ParsedOrder, sentAt: number) {
     this.id = id

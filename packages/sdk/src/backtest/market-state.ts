@@ -12,6 +12,7 @@ import {
 import type { BookEvent } from '../replay/index.ts'
 import { Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
+import { LevelInterest } from './level-interest.ts'
 import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
 import type { RejectReason } from './order.ts'
 import { PriceCurve } from './price-curve.ts'
@@ -196,6 +197,12 @@ export class MarketState {
   busy = 0
   /** How many runs hold a position here. */
   holders = 0
+  /** The levels that concern runs. */
+  readonly interest: LevelInterest
+  /** The highest bid and the lowest ask that may rest in any run, and the first expiry of any. */
+  restingBid = 0
+  restingAsk = Infinity
+  expireAt = Infinity
   /** True once an order has met the primary book, which is fixed from then on. */
   isUsed = false
   /** True while rows are whole books between which any number of changes may have happened. */
@@ -238,6 +245,7 @@ export class MarketState {
     this.marketId = marketId
     this.name = `${venue}:${marketId}`
     this.one = priceOne(venue)
+    this.interest = new LevelInterest(this.one)
     this.assume = assume
     const { order, fullBooksVerify } = VENUES[venue].bookRules
     this.isPolled = order === 'none'

@@ -133,7 +133,7 @@ export class MatchingEngine {
       const after = size[index]!
       const consumed = market.consumed.get(levelKey)
       if (consumed !== undefined && after < consumed) {
-        if (after === 0) market.consumed.delete(levelKey)
+        if (after === 0) market.forget(levelKey)
         else market.consumed.set(levelKey, after)
       }
       const level = market.levels.get(levelKey)
@@ -141,7 +141,7 @@ export class MatchingEngine {
       const before = book.sizeAt(side, price)
       if (!market.state.isPolled) {
         level.resize(at, before, after)
-        if (level.expiresAt < market.expireAt) market.expireAt = level.expiresAt
+        market.awaitExpiry(level.expiresAt)
       } else if (!market.state.inGap && isTouch(book, side, price)) {
         level.shrinkUnseen(before, after, (order, filled, evidence) => {
           const next = `${book.market.venue}:${book.key}:${event.sequence}`
@@ -158,7 +158,7 @@ export class MatchingEngine {
       market.expireAt = Infinity
       for (const level of market.levels.values()) {
         level.expire(at)
-        market.expireAt = Math.min(market.expireAt, level.expiresAt)
+        market.awaitExpiry(level.expiresAt)
       }
     }
     if (!market.state.inGap) this.meetBook(market, book)
@@ -168,7 +168,7 @@ export class MatchingEngine {
   /** The book was replaced: consumed units are forgotten, and resting orders go to the end of the queue. */
   bookRestarts(market: RunMarket, book: InstrumentBook, at: number): void {
     this.queue.now = at
-    market.consumed.clear()
+    market.forgetAll()
     for (const level of market.levels.values()) {
       level.requeue(book.sizeAt(level.side, level.price))
     }
@@ -263,7 +263,7 @@ export class MatchingEngine {
     let level = levels.get(key)
     if (level === undefined) {
       level = new RestingLevel<EngineOrder>(bookSide, bookPrice, model, printLag)
-      levels.set(key, level)
+      market.addLevel(key, level)
     }
     level.orders.push(order)
     market.updateBest()
@@ -311,7 +311,9 @@ export class MatchingEngine {
   ): void {
     market.isDirty = true
     const { ahead, shownPrice: price, bookPrice } = order
-    this.orders.step(order, { rule: evidence, ahead, size, price, rows })
+    if (order.steps !== undefined) {
+      this.orders.step(order, { rule: evidence, ahead, size, price, rows })
+    }
     this.fill(market, order, { bookPrice, size, liquidity: 'maker', evidence, rows })
   }
 
@@ -435,7 +437,7 @@ export class MatchingEngine {
         else this.orders.end(market, order, 'cancelled', order.ending)
       }
       if (orders.length === 0) {
-        market.levels.delete(key)
+        market.dropLevel(key)
         isChanged = true
       }
     }

@@ -13,7 +13,7 @@ import { countReject, type PendingMarkout, type Tally } from './statistics.ts'
 import type { ReceivedRow } from './received-world.ts'
 import type { HookCall, StrategyHooks } from './strategy-hooks.ts'
 import type { GapView } from './strategy.ts'
-import type { BookGlance, WhyStep } from './why.ts'
+import type { KeptStep, PackedGlance } from './why.ts'
 
 /** Something that reaches a strategy later than it happened. */
 export type News =
@@ -198,9 +198,9 @@ export class Orders {
   }
 
   /** Ends an order that the venue does not accept. */
-  reject(market: RunMarket, order: EngineOrder, reason: RejectReason, before?: BookGlance): void {
+  reject(market: RunMarket, order: EngineOrder, reason: RejectReason, before?: PackedGlance): void {
     countReject(this.tally, reason)
-    this.step(order, { rule: `refused: ${reason}`, before })
+    if (order.steps !== undefined) this.step(order, { rule: `refused: ${reason}`, before })
     this.end(market, order, 'rejected', reason)
   }
 
@@ -256,13 +256,20 @@ export class Orders {
   /** Adds a step to the explanation of an order. */
   step(
     order: EngineOrder,
-    step: { readonly [Key in keyof Omit<WhyStep, 'at'>]?: WhyStep[Key] | undefined } & {
+    step: { readonly [Key in keyof Omit<KeptStep, 'at'>]?: KeptStep[Key] | undefined } & {
       readonly rule: string
     },
   ): void {
     if (order.steps === undefined || order.steps.length > MAX_STEPS) return
-    const known = Object.entries(step).filter(([, value]) => value !== undefined)
-    order.steps.push({ at: this.queue.now, ...Object.fromEntries(known) } as WhyStep)
+    const { rule, before, after, ahead, size, price, rows } = step
+    const known: { -readonly [Key in keyof KeptStep]: KeptStep[Key] } = { at: this.queue.now, rule }
+    if (before !== undefined) known.before = before
+    if (after !== undefined) known.after = after
+    if (ahead !== undefined) known.ahead = ahead
+    if (size !== undefined) known.size = size
+    if (price !== undefined) known.price = price
+    if (rows !== undefined) known.rows = rows
+    order.steps.push(known)
   }
 }
 

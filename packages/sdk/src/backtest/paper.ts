@@ -83,12 +83,19 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
         closeGaps()
       }
       apply(event)
-      if (event.kind === 'book' && ++rows % reportEvery === 0) onResult?.(run.results()[0]!)
+      if (event.kind === 'book' && ++rows % reportEvery === 0) onResult?.(resultNow(run))
     }
     if (options.signal?.aborted === true) break
   }
   run.finish()
   return run.results()[0]!
+}
+
+// The run goes on, so reports are built now and not when they are read.
+function resultNow(run: RunSet): BacktestResult {
+  const result = run.results()[0]!
+  const { report, reports, params } = result
+  return { report, reports, params, why: (order) => result.why(order) }
 }
 
 // Paper trading reads no reference prices, so books miss nothing without them.

@@ -36,14 +36,45 @@ export class RunMarket {
 
   /** Resting orders in the order of their arrival. */
   resting(): EngineOrder[] {
-    return [...this.levels.values()]
-      .flatMap(({ orders }) => orders)
-      .sort((left, right) => left.enteredAt - right.enteredAt || left.id - right.id)
+    const all: EngineOrder[] = []
+    for (const { orders } of this.levels.values()) for (const order of orders) all.push(order)
+    if (all.length < 2) return all
+    return all.sort((left, right) => left.enteredAt - right.enteredAt || left.id - right.id)
   }
 
   /** Notes units of a recorded level as consumed. */
   consume(key: number, size: number): void {
-    this.consumed.set(key, (this.consumed.get(key) ?? 0) + size)
+    const before = this.consumed.get(key)
+    if (before === undefined) this.state.interest.add(key, 1)
+    this.consumed.set(key, (before ?? 0) + size)
+  }
+
+  /** A consumed level is gone. */
+  forget(key: number): void {
+    if (this.consumed.delete(key)) this.state.interest.add(key, -1)
+  }
+
+  /** The book was replaced, or the market has ended. */
+  forgetAll(): void {
+    for (const key of this.consumed.keys()) this.state.interest.add(key, -1)
+    this.consumed.clear()
+  }
+
+  /** Adds a level with resting orders. */
+  addLevel(key: number, level: RestingLevel<EngineOrder>): void {
+    this.levels.set(key, level)
+    this.state.interest.add(key, 1)
+  }
+
+  /** Removes a level without orders. */
+  dropLevel(key: number): void {
+    if (this.levels.delete(key)) this.state.interest.add(key, -1)
+  }
+
+  /** Waits for prints of a level until they are given up. */
+  awaitExpiry(at: number): void {
+    if (at < this.expireAt) this.expireAt = at
+    if (at < this.state.expireAt) this.state.expireAt = at
   }
 
   /** Removes an order that has ended from its level. */
@@ -53,7 +84,7 @@ export class RunMarket {
     const index = level?.orders.indexOf(order) ?? -1
     if (level !== undefined && index >= 0) {
       level.orders.splice(index, 1)
-      if (level.orders.length === 0) this.levels.delete(key)
+      if (level.orders.length === 0) this.dropLevel(key)
       this.updateBest()
     }
     this.updateBusy()
@@ -75,6 +106,14 @@ export class RunMarket {
     this.state.busy += isBusy ? 1 : -1
   }
 
+  /** Widens the bounds of the market to the orders of this run. */
+  widenBounds(): void {
+    const { state } = this
+    if (this.bestBid > state.restingBid) state.restingBid = this.bestBid
+    if (this.bestAsk < state.restingAsk) state.restingAsk = this.bestAsk
+    if (this.expireAt < state.expireAt) state.expireAt = this.expireAt
+  }
+
   /** Recomputes the best prices of resting orders. */
   updateBest(): void {
     this.bestBid = 0
@@ -83,5 +122,6 @@ export class RunMarket {
       if (side === 0) this.bestBid = Math.max(this.bestBid, price)
       else this.bestAsk = Math.min(this.bestAsk, price)
     }
+    this.widenBounds()
   }
 }

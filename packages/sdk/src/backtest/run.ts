@@ -19,7 +19,7 @@ import type { Report } from './report/report-shape.ts'
 import { buildReport } from './report/report.ts'
 import { StrategyRun } from './strategy-run.ts'
 import type { Params, Strategy, StrategyFactory } from './strategy.ts'
-import type { Why } from './why.ts'
+import { toWhyStep, type Why } from './why.ts'
 import { World } from './world.ts'
 
 /** Batches of events in order of received time, as `replay()` yields them. */
@@ -210,21 +210,27 @@ export class RunSet {
     this.world.finish(Math.max(from, this.world.now, Math.min(to ?? known, known)))
   }
 
-  /** The results so far. */
+  /** The results so far; each report is built when it is first read. */
   results(): BacktestResult[] {
     const { models, options, world } = this
     return this.params.map((params, index) => {
       const own = this.runs.slice(index * models.length, (index + 1) * models.length)
-      const reports = own.map((strategyRun) => buildReport(world, strategyRun, own, options))
+      const built: Report[] = []
+      const reportOf = (place: number): Report =>
+        (built[place] ??= buildReport(world, own[place]!, own, options))
       return {
         params,
-        report: reports[0]!,
-        reports,
+        get report() {
+          return reportOf(0)
+        },
+        get reports() {
+          return own.map((_, place) => reportOf(place))
+        },
         why(id) {
           const order = own[0]!.orders.find(id)
           return order === undefined
             ? undefined
-            : { order: order.view(), steps: Object.freeze([...(order.steps ?? [])]) }
+            : { order: order.view(), steps: Object.freeze((order.steps ?? []).map(toWhyStep)) }
         },
       }
     })

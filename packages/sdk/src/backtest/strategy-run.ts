@@ -208,7 +208,7 @@ export class StrategyRun {
     if (market !== undefined) {
       this.marketCloses(market, at)
       if (!market.position.isEmpty) this.payOut(market, payouts)
-      market.consumed.clear()
+      market.forgetAll()
       market.updateBusy()
     }
     this.ledger.sample(at)

@@ -5,6 +5,7 @@ import {
   type Gap,
   type MarketRecord,
   type Micros,
+  VENUES,
   type VenueId,
 } from '../domain/index.ts'
 import type {
@@ -176,29 +177,18 @@ export class World implements RunEnvironment {
     const restarts = !book.isStarted || (flags & (FLAGS.restart | FLAGS.after_gap)) !== 0
     market.notePolling(flags, restarts)
     const isBusy = market.primary === book && market.busy > 0
-    const { runs, bookWatchers } = this
-    if (isBusy && !restarts) {
-      for (let index = 0; index < runs.length; index++) {
-        const own = runs[index]!.markets[market.index]
-        if (own !== undefined && own.isBusy) runs[index]!.engine.beforeRow(own, book, event)
-      }
-    }
+    const isTouched = isBusy && !restarts && touches(market, event)
+    if (isTouched) this.beforeRow(market, book, event)
     const { lastBid, lastAsk } = book
     book.apply(event, restarts)
     if (market.firstQuoteAt === 0) this.noteFirstQuote(market, book)
     if (market.holders > 0 && (book.lastBid !== lastBid || book.lastAsk !== lastAsk)) {
       this.noteQuotes(market)
     }
-    if (isBusy) {
-      for (let index = 0; index < runs.length; index++) {
-        const run = runs[index]!
-        const own = run.markets[market.index]
-        if (own === undefined || !own.isBusy) continue
-        if (at >= market.closesAt) run.marketCloses(own, at)
-        else if (restarts) run.engine.bookRestarts(own, book, at)
-        else run.engine.afterRow(own, book, at)
-      }
+    if (isBusy && (isTouched || restarts || concerns(market, book, at))) {
+      this.afterRow(market, book, at, restarts)
     }
+    const { bookWatchers } = this
     if (this.isDelayed) this.deliver(at, { kind: 'book', book, row: copyRow(event, restarts) })
     else {
       for (let index = 0; index < bookWatchers.length; index++) {
@@ -215,6 +205,28 @@ export class World implements RunEnvironment {
     }
     if (at >= market.prices.due && market.primary === book) samplePrices(book, at)
     if (at >= this.sampleDue) this.sampleEquity(at)
+  }
+
+  private beforeRow(market: MarketState, book: InstrumentBook, event: BookEvent): void {
+    for (const run of this.runs) {
+      const own = run.markets[market.index]
+      if (own !== undefined && own.isBusy) run.engine.beforeRow(own, book, event)
+    }
+  }
+
+  // The bounds of the market only widen between rows; after one that reached them they are exact again.
+  private afterRow(market: MarketState, book: InstrumentBook, at: number, restarts: boolean): void {
+    market.restingBid = 0
+    market.restingAsk = Infinity
+    market.expireAt = Infinity
+    for (const run of this.runs) {
+      const own = run.markets[market.index]
+      if (own === undefined || !own.isBusy) continue
+      if (at >= market.closesAt) run.marketCloses(own, at)
+      else if (restarts) run.engine.bookRestarts(own, book, at)
+      else run.engine.afterRow(own, book, at)
+      own.widenBounds()
+    }
   }
 
   private applyTrade(event: TradeEvent): void {
@@ -494,4 +506,21 @@ function samplePrices(book: InstrumentBook, at: number): void {
       price === null ? null : PRICE_ONE - price
     market.prices.add(at, other(ask), other(bid))
   }
+}
+
+// True where a row changes a level that concerns a run.
+function touches({ interest, venue }: MarketState, { columns, row }: BookEvent): boolean {
+  const { key, changeEnd, priceDecimals } = columns
+  const factor = POW10[VENUES[venue].priceDecimals - priceDecimals]! | 0
+  return interest.touches(key, columns.changeStart(row), changeEnd[row]!, factor)
+}
+
+// True where the new book may have reached resting orders, or something has come to its time.
+function concerns(market: MarketState, { ladder, factor }: InstrumentBook, at: number): boolean {
+  return (
+    at > market.expireAt ||
+    at >= market.closesAt ||
+    (ladder.bestAsk !== ladder.one && ladder.bestAsk * factor <= market.restingBid) ||
+    ladder.bestBid * factor >= market.restingAsk
+  )
 }

@@ -1,5 +1,4 @@
 import {
-  FLAGS,
   type Micros,
   type PriceTicks,
   type Reference,
@@ -200,13 +199,16 @@ abstract class RowLane<Columns extends HeadColumns> implements Lane {
 
 const bookDecoder = new BookDecoder()
 
-/** The book rows of one instrument; each is applied to the ladder when its event is emitted. */
+/**
+ * The book rows of one instrument. They are applied to the ladder when it is read: a backtest keeps its own
+ * books and reads only the changes.
+ */
 export class BookLane extends RowLane<BookColumns> {
   private readonly instrument: ReplayInstrument
   /** Created with the first row, because most markets of a day are not open at the same time. */
-  private current: { readonly ladder: Ladder; readonly event: Mutable<BookEvent> } | undefined
+  private current: LaneBookEvent | undefined
   private spare: BookColumns | undefined
-  private applied: BookColumns | undefined
+  private emitted: BookColumns | undefined
 
   constructor(stream: StreamContents, options: LaneOptions, instrument: ReplayInstrument) {
     super(stream, options)
@@ -223,51 +225,66 @@ export class BookLane extends RowLane<BookColumns> {
   shift(): BookEvent {
     const { row } = this
     const own = this.columns!
-    if (this.applied !== own) this.begin(own, row)
-    const { ladder, event } = this.current!
-    const { flags, changeEnd, key, size } = own
-    const bits = flags[row]!
-    if ((bits & RESTART) !== 0) ladder.clear()
-    const end = changeEnd[row]!
-    for (let index = row === 0 ? 0 : changeEnd[row - 1]!; index < end; index++) {
-      ladder.apply(key[index]!, size[index]!)
-    }
+    if (this.emitted !== own) this.begin(own)
+    const event = this.current!
     const source = own.source[row]!
     event.at = this.at as Micros
     event.sequence = this.first + row
     event.source = source === ABSENT ? undefined : (source as Micros)
-    event.flags = shownFlags(bits)
-    event.columns = own
+    event.flags = shownFlags(own.flags[row]!)
     event.row = row
     this.advance()
     return event
+  }
+
+  private begin(columns: BookColumns): void {
+    this.spare = this.emitted
+    this.emitted = columns
+    this.current ??= new LaneBookEvent(this.instrument, columns)
+    this.current.columns = columns
+    this.current.chunk++
   }
 
   protected override release(): void {
     super.release()
     this.current = undefined
     this.spare = undefined
-    this.applied = undefined
-  }
-
-  private begin(columns: BookColumns, row: number): void {
-    this.current ??= createEvent(this.instrument, columns)
-    const { ladder } = this.current
-    loadBase(ladder, columns)
-    if (row > 0) applyRows(ladder, columns, 0, row)
-    this.spare = this.applied
-    this.applied = columns
+    this.emitted = undefined
   }
 }
 
-function createEvent(
-  instrument: ReplayInstrument,
-  columns: BookColumns,
-): { ladder: Ladder; event: Mutable<BookEvent> } {
-  const ladder = new Ladder()
-  const at = 0 as Micros
-  const rest = { sequence: 0, source: at, flags: 0, ladder, columns, row: 0 }
-  return { ladder, event: { kind: 'book', at, instrument, ...rest } }
+/** The event of a lane, reused for every row. */
+class LaneBookEvent implements BookEvent {
+  readonly kind = 'book'
+  at = 0 as Micros
+  readonly instrument: ReplayInstrument
+  sequence = 0
+  source: Micros | undefined = undefined
+  flags = 0
+  columns: BookColumns
+  row = 0
+  /** The number of the chunk that `columns` hold now. */
+  chunk = 0
+  private readonly own: Ladder = new Ladder()
+  private folded = -1
+  private foldedRow = -1
+
+  constructor(instrument: ReplayInstrument, columns: BookColumns) {
+    this.instrument = instrument
+    this.columns = columns
+  }
+
+  get ladder(): Ladder {
+    const { own, columns, row } = this
+    if (this.folded !== this.chunk) {
+      this.folded = this.chunk
+      this.foldedRow = -1
+      loadBase(own, columns)
+    }
+    if (this.foldedRow < row) applyRows(own, columns, this.foldedRow + 1, row + 1)
+    this.foldedRow = row
+    return own
+  }
 }
 
 /** The trades of one instrument. */
@@ -409,7 +426,6 @@ export class ListLane implements Lane {
 
 type Mutable<Event> = { -readonly [Key in keyof Event]: Event[Key] }
 
-const RESTART = FLAGS.restart
 const NOTHING = new Float64Array(0)
 
 /** The first row received at or after a time. */
