@@ -1705,6 +1705,7 @@ ProblemCode = Literal[
     "upgrade_required",
     "rate_limited",
     "headers_too_large",
+    "not_implemented",
     "internal_error",
     "store_unavailable",
 ]

@@ -26,6 +26,7 @@ export const PROBLEMS = {
   upgrade_required: { status: 426, title: 'The address is that of a WebSocket.' },
   rate_limited: { status: 429, title: 'The rate limit of the key is used up.' },
   headers_too_large: { status: 431, title: 'The header is too large.' },
+  not_implemented: { status: 501, title: 'The server does not know this method.' },
   internal_error: { status: 500, title: 'Something went wrong here; it has been logged.' },
   store_unavailable: { status: 503, title: 'The store cannot be read right now.' },
 } as const

@@ -16,6 +16,7 @@ import { createDocuments } from './docs/documents.ts'
 import { Dispatcher, mountRoute } from './http/dispatch.ts'
 import { FairQueue, type QueueLimits } from './http/fair-queue.ts'
 import { commonHeaders } from './http/headers.ts'
+import { hostProblem } from './http/problem.ts'
 import { createOnFinished, type RequestLog } from './http/log.ts'
 import { PendingRequest, type MountedRoute, type OwnAnswer, type Target } from './http/request.ts'
 import { createMcpEndpoint, MCP_PATH } from './mcp/endpoint.ts'
@@ -153,6 +154,11 @@ export function createApp(options: AppOptions, parts: AppParts): App {
     demo,
     handle(request, response) {
       const { pending, found } = arrive(request, response)
+      const trouble = hostProblem(request)
+      if (trouble !== undefined) {
+        pending.problem(trouble)
+        return
+      }
       // Who opens an address in a browser gets a page; programs get a problem, after their key was checked.
       const isLost = found === NOWHERE && isPageLoad(request)
       const { file: own, isStartKey = false } = found.place

@@ -1,11 +1,12 @@
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type Server } from 'node:http'
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https'
 import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
+import { Problem } from '@priorbook/sdk/wire'
 import { RequestTally, type ApiTally } from '../lib/api-tally.ts'
 import { createApp, type App, type AppOptions } from './app.ts'
 import { readCertificate, watchCertificate, type CertificateFiles } from './certificate.ts'
 import { createRequestIds } from './http/log.ts'
-import { createClientErrorHandler } from './http/problem.ts'
+import { createClientErrorHandler, toProblemResponse } from './http/problem.ts'
 import { isStreamUpgrade, StreamServer, type StreamOptions } from './stream/server.ts'
 
 /** How long the server waits, in milliseconds. */
@@ -88,7 +89,10 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     log?.error({ why }, 'the certificate was not loaded; the one before is used')
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const { server: http, certificate } = openServer(timeouts, options.tls, trouble)
-  const sockets = serve(http, app, timeouts, refuse)
+  const sockets = serve(http, app, timeouts, refuse, (socket) => {
+    const problem = new Problem('not_implemented', 'this is no proxy: it does not take CONNECT')
+    socket.end(toProblemResponse(problem, nextRequestId()))
+  })
   stream.attach(http)
   return {
     reloadCertificate: () => certificate?.look(),
@@ -135,6 +139,7 @@ function serve(
   app: App,
   timeouts: Timeouts,
   onClientError: (error: Error, socket: Socket) => void,
+  onConnect: (socket: Socket) => void,
 ): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
   server.setTimeout(timeouts.idleMs)
@@ -150,6 +155,11 @@ function serve(
   // A server may answer a request whose expectation it cannot meet.
   server.on('checkExpectation', (request, response) => {
     server.emit('request', request, response)
+  })
+  // Without a listener Node would close the connection without a word.
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    socket.on('error', () => undefined)
+    onConnect(socket)
   })
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
   return sockets

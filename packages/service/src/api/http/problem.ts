@@ -1,7 +1,9 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { Problem, PROBLEMS, problemType } from '@priorbook/sdk/wire'
 import { redactKeys } from '../auth/key-text.ts'
+import { ALLOW } from './headers.ts'
 
 /** The body of `application/problem+json` (RFC 9457); no key that was sent comes back in it. */
 export function toProblemBody(problem: Problem, requestId: string): string {
@@ -79,6 +81,8 @@ export function toProblemResponse(problem: Problem, requestId: string): string {
     'X-Content-Type-Options: nosniff',
     `X-Request-Id: ${requestId}`,
     ...(status === 401 ? ['WWW-Authenticate: Bearer'] : []),
+    ...(status === 405 || status === 501 ? [`Allow: ${ALLOW}`] : []),
+    ...(status === 426 ? ['Upgrade: websocket', 'Sec-WebSocket-Version: 13'] : []),
     ...(retryAfter === undefined ? [] : [`Retry-After: ${retryAfter}`]),
     'Connection: close',
     '',
@@ -126,8 +130,39 @@ function toParserProblem(error: ParserError): Problem {
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
       return new Problem('body_too_large', 'the request has a body; no route takes one')
     case 'HPE_INVALID_METHOD':
-      return new Problem('method_not_allowed', 'the request has no HTTP method')
-    default:
-      return new Problem('invalid_parameter', 'the request is not HTTP/1.1')
+      return new Problem('not_implemented', 'the request begins with no method of HTTP')
+    default: {
+      const words = PARSER_WORDS[error.code ?? ''] ?? 'the request is not HTTP/1.1'
+      return new Problem('invalid_parameter', words)
+    }
   }
+}
+
+// What is wrong with bytes that are no request, by the parser's own codes.
+const PARSER_WORDS: Readonly<Record<string, string>> = {
+  HPE_INVALID_VERSION: 'the version of HTTP is not 1.0 or 1.1',
+  HPE_INVALID_URL: 'the address has a character that no address has',
+  HPE_INVALID_CONSTANT: 'the request line is not METHOD ADDRESS HTTP/1.1',
+  HPE_INVALID_HEADER_TOKEN: 'a header has a character that no header has',
+  HPE_INVALID_CONTENT_LENGTH: 'Content-Length is not one whole number',
+  HPE_UNEXPECTED_CONTENT_LENGTH: 'the request has both Content-Length and Transfer-Encoding',
+  HPE_INVALID_TRANSFER_ENCODING: 'Transfer-Encoding is not chunked',
+  HPE_INVALID_CHUNK_SIZE: 'the length of a chunk of the body is not a hexadecimal number',
+  HPE_CR_EXPECTED: 'a line does not end with CR LF',
+  HPE_LF_EXPECTED: 'a line does not end with CR LF',
+  HPE_STRICT: 'a line does not end with CR LF',
+  HPE_INVALID_EOF_STATE: 'the request ends early',
+  HPE_CLOSED_CONNECTION: 'bytes follow a request that closes the connection',
+}
+
+/** What is wrong with the `Host` of a request; undefined where it has exactly one, or HTTP/1.0 and none. */
+export function hostProblem({ rawHeaders, httpVersion }: IncomingMessage): Problem | undefined {
+  let count = 0
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index]!
+    if (name.length === 4 && name.toLowerCase() === 'host') count++
+  }
+  if (count === 1 || (count === 0 && httpVersion === '1.0')) return undefined
+  const words = count === 0 ? 'the request has no Host' : 'the request has more than one Host'
+  return new Problem('invalid_parameter', words)
 }

@@ -154,7 +154,7 @@ export class PendingRequest {
     const { retryAfter } = problem.fields
     if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="priorbook"')
-    if (status === 405) headers.push('Allow', ALLOW)
+    if (status === 405 || status === 501) headers.push('Allow', ALLOW)
     // The body is not read, so no further request can follow it on this connection.
     if (status === 413 || hasBody(this.request)) headers.push('Connection', 'close')
     this.send(status, headers, body, 0)

@@ -15,7 +15,7 @@ import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
 import type { ClientAddress } from '../../lib/client-address.ts'
-import { toProblem, toProblemResponse } from '../http/problem.ts'
+import { hostProblem, toProblem, toProblemResponse } from '../http/problem.ts'
 import type { RequestLog } from '../http/log.ts'
 import { instrumentOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
@@ -131,6 +131,11 @@ export class StreamServer {
     socket.on('error', () => undefined)
     if (this.isClosing) {
       socket.destroy()
+      return
+    }
+    const trouble = upgradeProblem(request)
+    if (trouble !== undefined) {
+      this.refuse(socket, trouble)
       return
     }
     const { access, context, demo, log } = this.options
@@ -255,4 +260,27 @@ function keyOf(request: IncomingMessage): string | undefined {
 function pathOf({ url = '' }: IncomingMessage): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
+}
+
+const WEBSOCKET_VERSION = '13'
+
+// The stream has no parameters; a key in an address would end up in logs.
+function upgradeProblem(request: IncomingMessage): Problem | undefined {
+  const host = hostProblem(request)
+  if (host !== undefined) return host
+  const version = request.headers['sec-websocket-version']
+  if (version !== WEBSOCKET_VERSION) {
+    const detail = `the stream speaks version ${WEBSOCKET_VERSION} of the WebSocket protocol`
+    return new Problem('upgrade_required', detail, {
+      hint: `Send Sec-WebSocket-Version: ${WEBSOCKET_VERSION}.`,
+    })
+  }
+  const { url = '' } = request
+  const query = url.includes('?') ? url.slice(url.indexOf('?') + 1) : ''
+  const [name] = new URLSearchParams(query).keys()
+  if (name === undefined) return undefined
+  return new Problem('unknown_parameter', `the stream does not know ${JSON.stringify(name)}`, {
+    param: name,
+    hint: 'What to follow is said in messages after the connection is open; /docs says how.',
+  })
 }
