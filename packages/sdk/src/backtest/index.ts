@@ -1,4 +1,5 @@
 /** The backtester: simulates strategies on recorded books and reports how certain the results are. */
+export type { AccountLimits } from './account-limits.ts'
 export * from './feeds/data-feed.ts'
 export * from './fees.ts'
 export { DEFAULT_LATENCY, type Delay, type LatencyOptions } from './run-options.ts'

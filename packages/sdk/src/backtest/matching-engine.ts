@@ -1,5 +1,6 @@
 import { POW10, PriorbookError, printScaled, VENUES } from '../domain/index.ts'
 import type { BookEvent } from '../replay/index.ts'
+import type { LimitKeeper } from './account-limits.ts'
 import type { EngineOrder } from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
 import { charge, chargeBound, type FeeCharge, type FeeFormula } from './fees.ts'
@@ -45,6 +46,8 @@ export class MatchingEngine {
   private readonly orders: Orders
   private readonly hooks: StrategyHooks
   private readonly tally: Tally
+  /** Undefined where the account has no limits. */
+  private readonly limits: LimitKeeper | undefined
 
   constructor(
     options: StrategyRunOptions,
@@ -53,7 +56,9 @@ export class MatchingEngine {
     orders: Orders,
     hooks: StrategyHooks,
     tally: Tally,
+    limits?: LimitKeeper,
   ) {
+    this.limits = limits
     this.options = options
     this.queue = queue
     this.ledger = ledger
@@ -85,7 +90,12 @@ export class MatchingEngine {
     if (crossesOwn(market, order, match)) return this.orders.reject(market, order, 'self_cross')
     const before =
       order.steps === undefined ? undefined : glanceAt(book, market.consumed, order.outcome)
-    const rejected = checkMatch(market, order, match, rules, formula)
+    const rejected =
+      this.limits?.refusal(
+        market,
+        order,
+        order.money === undefined ? order.remaining : match.units,
+      ) ?? checkMatch(market, order, match, rules, formula)
     if (rejected !== undefined) return this.orders.reject(market, order, rejected, before)
 
     this.tally.arrived++

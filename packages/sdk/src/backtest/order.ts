@@ -59,6 +59,10 @@ export const REJECT_REASONS = {
   not_filled_whole: 'The fill-or-kill order could not be filled completely.',
   self_cross: 'The order would have traded with an order of the same account.',
   expired: 'The order had expired when it arrived.',
+  position_limit: 'The order could take the position beyond the limit of the account.',
+  loss_limit:
+    'The account has lost as much as its limit allows: only reducing orders are accepted.',
+  rate_limit: 'The account sent more requests within a second than its limit allows.',
   bracket_required:
     'The venue reports no trades, so the fill of a resting order is uncertain: run all queue models.',
 } as const

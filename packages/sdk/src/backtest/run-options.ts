@@ -1,4 +1,5 @@
 import { PriorbookError, type VenueId } from '../domain/index.ts'
+import type { AccountLimits } from './account-limits.ts'
 import type { QueueModel } from './queue.ts'
 import { createRandom, type Random } from './random.ts'
 import type { Params, Strategy } from './strategy.ts'
@@ -20,6 +21,8 @@ export type StrategyRunOptions = {
   /** True where an object was given without a queue model, so that one model ran instead of three. */
   readonly isOnlyModel: boolean
   readonly latency: LatencyOptions
+  /** Absent where the account has none. */
+  readonly limits?: AccountLimits | undefined
   readonly gapPolicy: GapPolicy
   /** Money units by venue. */
   readonly cash: Readonly<Record<VenueId, number>>

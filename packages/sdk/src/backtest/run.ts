@@ -8,6 +8,7 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import type { ReplayBatch } from '../replay/index.ts'
+import type { AccountLimits } from './account-limits.ts'
 import type { DataFeed } from './feeds/data-feed.ts'
 import { mergeFeeds } from './feeds/merge-feeds.ts'
 import type { GapPolicy, LatencyOptions, StrategyRunOptions } from './run-options.ts'
@@ -39,6 +40,8 @@ export type RunOptions = {
   /** Collateral to start with, at every venue or by venue; default: 1,000. */
   readonly cash?: number | string | Readonly<Partial<Record<VenueId, number | string>>>
   readonly latency?: LatencyOptions
+  /** Limits of the account by position, loss and requests per second; default: none. */
+  readonly limits?: AccountLimits
   readonly gapPolicy?: GapPolicy
   /** Max delay of a trade print after the book change it belongs to, in microseconds. */
   readonly printLag?: number
@@ -274,6 +277,7 @@ function strategyOptions(
     queue,
     isBracketed,
     latency: options.latency ?? {},
+    limits: options.limits,
     gapPolicy: options.gapPolicy ?? 'cancel',
     cash: cashOf(options.cash),
     printLag: options.printLag ?? DEFAULT_PRINT_LAG,

@@ -1,3 +1,4 @@
+import { LimitKeeper } from './account-limits.ts'
 import { createContext } from './context.ts'
 import { Desk } from './desk.ts'
 import { EventQueue } from './event-queue.ts'
@@ -15,7 +16,7 @@ import type { References } from './references.ts'
 import { RunMarket } from './run-market.ts'
 import { StrategyHooks, type HookCall } from './strategy-hooks.ts'
 import type { GapView, SettlementView } from './strategy.ts'
-import { countMarkout, createTally } from './statistics.ts'
+import { countMarkout, countReject, createTally } from './statistics.ts'
 
 // Max events at one instant: a strategy that sets timers without end would stop the clock.
 const MAX_EVENTS_AT_ONCE = 100_000
@@ -48,6 +49,8 @@ export class StrategyRun {
   readonly settlements: SettlementView[] = []
   /** What has reached a strategy whose feed is delayed. */
   readonly received: ReceivedWorld | undefined
+  /** Undefined where the account has no limits. */
+  private readonly limits: LimitKeeper | undefined
   private readonly latency: Latency
   private readonly answered: AnsweredAccount | undefined
   private receivedAt = 0
@@ -64,7 +67,9 @@ export class StrategyRun {
     const { queue, hooks, ledger, tally } = this
     const orders = new Orders(queue, ledger, hooks, tally, options)
     this.orders = orders
-    this.engine = new MatchingEngine(options, queue, ledger, orders, hooks, tally)
+    const { limits } = options
+    this.limits = limits === undefined ? undefined : new LimitKeeper(limits, ledger)
+    this.engine = new MatchingEngine(options, queue, ledger, orders, hooks, tally, this.limits)
     this.life = new MarketLife(queue, hooks)
     const find = (name: string): RunMarket | undefined => {
       const state = markets.get(name)
@@ -129,7 +134,8 @@ export class StrategyRun {
         hooks.fail('onTimer', new Error('timers without end at one instant'))
         return
       }
-      this.handle(event)
+      if (!this.isRefused(event)) this.handle(event)
+      if (this.limits !== undefined) this.checkLoss(queue.now)
       hooks.flush()
     }
   }
@@ -193,6 +199,24 @@ export class StrategyRun {
     this.queue.now = at
     this.cancelAll(market, 'closed')
     this.hooks.flush()
+  }
+
+  /** Cancels what rests where the loss has reached its limit; called after every change of the equity. */
+  checkLoss(at: number): void {
+    if (this.limits === undefined || !this.limits.stops(this.ledger.equityNow)) return
+    this.queue.now = at
+    for (const market of this.active) this.cancelAll(market, 'loss_limit')
+  }
+
+  // Requests beyond the rate of the account do nothing, except that they are refused.
+  private isRefused(event: RunEvent): boolean {
+    if (this.limits === undefined) return false
+    if (event.kind !== 'arrive' && event.kind !== 'cancel' && event.kind !== 'replace') return false
+    const { order } = event
+    if (!this.limits.isTooFast(order.market.venue, this.queue.now)) return false
+    if (event.kind === 'cancel') countReject(this.tally, 'rate_limit')
+    else if (order.isOpen) this.orders.reject(this.marketOf(order.market), order, 'rate_limit')
+    return true
   }
 
   /** The market's record changed while orders rest: they end at its close time. */
@@ -295,7 +319,7 @@ export class StrategyRun {
     else this.engine.awaitClose(market)
   }
 
-  private cancelAll(market: RunMarket, reason: 'closed' | 'gap'): number {
+  private cancelAll(market: RunMarket, reason: 'closed' | 'gap' | 'loss_limit'): number {
     const orders = market.resting()
     for (const order of orders) this.orders.end(market, order, 'cancelled', reason)
     return orders.length

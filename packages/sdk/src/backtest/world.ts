@@ -424,7 +424,9 @@ export class World implements RunEnvironment {
   private noteQuotes(market: MarketState): void {
     for (const run of this.runs) {
       const own = run.markets[market.index]
-      if (own !== undefined && own.isHolding) run.ledger.noteQuotes(own.position)
+      if (own === undefined || !own.isHolding) continue
+      run.ledger.noteQuotes(own.position)
+      run.checkLoss(this.now)
     }
   }
 

@@ -69,6 +69,8 @@ export type Report = {
     readonly seed: number
     readonly queue: string
     readonly latency: unknown
+    /** The limits of the account; absent where it had none. */
+    readonly limits?: unknown
     readonly gap_policy: string
     readonly print_lag_us: number
     readonly near_gap_us: number

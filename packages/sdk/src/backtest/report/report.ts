@@ -91,6 +91,7 @@ function runSection(world: World, { options: run }: StrategyRun, options: Report
     seed: run.seed,
     queue: run.queue,
     latency: { ...DEFAULT_LATENCY, ...run.latency },
+    ...(run.limits === undefined ? {} : { limits: run.limits }),
     gap_policy: run.gapPolicy,
     print_lag_us: run.printLag,
     near_gap_us: run.nearGap,
