@@ -3,6 +3,10 @@ export type { AccountLimits } from './account-limits.ts'
 export * from './feeds/data-feed.ts'
 export * from './fees.ts'
 export { DEFAULT_LATENCY, type Delay, type LatencyOptions } from './run-options.ts'
+export * from './log/compare-logs.ts'
+export { messageTime, orderMessages } from './log/order-messages.ts'
+export { replayLog, type ReplayLogOptions } from './log/replay-log.ts'
+export * from './log/run-log.ts'
 export type { Assumptions } from './market-state.ts'
 export {
   MONEY_DECIMALS,

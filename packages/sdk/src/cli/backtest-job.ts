@@ -61,6 +61,8 @@ export type BacktestJob = {
   readonly gapPolicy: GapPolicy
   readonly assume: Assumptions
   readonly why: number | undefined
+  /** Where the log goes; one run with one queue model. */
+  readonly log: string | undefined
 }
 
 /** The lengths of a walk forward, in microseconds. */

@@ -1,18 +1,24 @@
+import { fileURLToPath } from 'node:url'
 import { parentPort, workerData } from 'node:worker_threads'
 import {
   backtest,
+  logStrategy,
   printWhy,
   sweep,
   trainHoldout,
   walkForward,
   type BacktestResult,
+  type LogHead,
   type Report,
   type RunOptions,
+  type Strategy,
+  type StrategyFactory,
   type WalkStep,
 } from '../backtest/index.ts'
-import { PriorbookError } from '../domain/index.ts'
+import { parseMicros, PriorbookError } from '../domain/index.ts'
 import type { Replay } from '../replay/index.ts'
 import type { BacktestJob } from './backtest-job.ts'
+import { LogFile } from './log-file.ts'
 import { loadStrategy, openJob, revisionsOf, runOptionsOfJob } from './open-job.ts'
 
 /** Messages of the worker: heartbeat, notice, progress, result or failure. */
@@ -54,8 +60,11 @@ try {
 async function run(job: BacktestJob): Promise<void> {
   const { from, to, split, params, windows } = job
   const revisions = await revisionsOf(job)
+  const strategy = await loadStrategy(job.strategy)
+  const log = job.log === undefined ? undefined : new LogFile(job.log)
+  log?.write(headOf(job))
   const common: Omit<RunOptions, 'events'> = {
-    ...runOptionsOfJob(job, await loadStrategy(job.strategy), revisions),
+    ...runOptionsOfJob(job, log === undefined ? strategy : logged(strategy, log), revisions),
     onProgress: (at, observations) => say({ type: 'progress', at, observations }),
   }
   const replays: Replay[] = []
@@ -84,6 +93,9 @@ async function run(job: BacktestJob): Promise<void> {
       ? [await backtest({ ...common, events, params: first })]
       : await sweep({ ...common, events, params })
   noteRecords(replays)
+  const { headline, run: facts } = results[0]!.report
+  log?.write({ type: 'end', to: parseMicros(facts.to), pnl: headline.pnl, first: {} })
+  log?.close()
   finish(job, results, [])
 }
 
@@ -93,6 +105,29 @@ function noteRecords(replays: readonly Replay[]): void {
   const text =
     'Some files hold only the newest record of a market: its times, ticks and fees are taken as true for the whole range.'
   say({ type: 'notice', text })
+}
+
+function headOf(job: BacktestJob): LogHead {
+  const { params, queue, cash, seed, latencyMicros, gapPolicy, assume, markets } = job
+  const settings = {
+    markets,
+    params: params[0]!,
+    queue,
+    cash,
+    seed,
+    latencyMicros,
+    gapPolicy,
+    assume,
+  }
+  const place = fileURLToPath(job.strategy)
+  return { type: 'run', format: 'priorbook-log/1', mode: 'backtest', strategy: place, settings }
+}
+
+function logged(strategy: Strategy | StrategyFactory, log: LogFile): StrategyFactory {
+  return (params) =>
+    logStrategy(typeof strategy === 'function' ? strategy(params) : strategy, (line) =>
+      log.write(line),
+    )
 }
 
 function finish(

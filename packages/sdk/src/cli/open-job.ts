@@ -34,12 +34,10 @@ export function runOptionsOfJob(
   }
 }
 
+type JobData = Pick<BacktestJob, 'client' | 'files' | 'markets' | 'references'>
+
 /** The recorded events of a job: from its files, or from the service. */
-export function openJob(
-  job: BacktestJob,
-  from: number | undefined,
-  to: number | undefined,
-): Replay {
+export function openJob(job: JobData, from: number | undefined, to: number | undefined): Replay {
   const range = {
     ...(from === undefined ? {} : { start: from }),
     ...(to === undefined ? {} : { end: to }),
@@ -53,7 +51,7 @@ export function openJob(
 }
 
 function downloadsOf(
-  { client, markets, references }: BacktestJob,
+  { client, markets, references }: JobData,
   times: { readonly start_time?: string; readonly end_time?: string },
 ): ReplaySource[] {
   const caller = createClient(client!)
@@ -81,7 +79,9 @@ export async function loadStrategy(url: string): Promise<Strategy | StrategyFact
 }
 
 /** The records of a job's markets by the time they became known; undefined for plain files. */
-export async function revisionsOf(job: BacktestJob): Promise<readonly Revision[] | undefined> {
+export async function revisionsOf(
+  job: Pick<BacktestJob, 'client' | 'markets' | 'revisions'>,
+): Promise<readonly Revision[] | undefined> {
   const { client, markets } = job
   if (job.revisions !== undefined || client === undefined) return job.revisions
   const caller = createClient(client)

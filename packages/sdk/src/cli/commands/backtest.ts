@@ -52,6 +52,10 @@ const OPTIONS = {
   ...RUN_OPTIONS,
   out: textOption('FOLDER', 'Write report.json, report.html and CSV tables there.'),
   compare: flagOption('Compare two reports: the arguments are two files report.json.'),
+  log: textOption(
+    'FILE',
+    'Write orders, fills and payouts as priorbook paper does; needs one --queue model.',
+  ),
   why: wholeOption(999_999_999, 'Explain what happened to one order.', { value: 'ORDER' }),
   timeout: wholeOption(86_400, 'Stop a strategy that hangs for this many seconds; 60 by default.', {
     value: 'S',
@@ -85,6 +89,12 @@ export const BACKTEST = defineCommand({
     if (options.compare) return compareReportFiles({ files: context.args, out, isJson, io })
     const scope = rollingScopeOf(context)
     const asked = jobOf(context, scope !== undefined)
+    if (
+      asked.log !== undefined &&
+      (asked.queue === undefined || asked.queue === 'bracket' || asked.sets > 1)
+    ) {
+      throw new UsageError('a log has one run', 'Choose one --queue model and one set of --params.')
+    }
     const job = await withData(context, asked, scope, workers)
     const run = await runWorkers({ ...context, seconds }, job, workers)
     const done = { ...run, report: await withInputs(run.report, job) }
@@ -173,6 +183,7 @@ function jobOf({ args, options, service }: Context, isRolling: boolean): Backtes
     windows,
     split: toMicros(options.split),
     why: options.why,
+    log: options.log === undefined ? undefined : resolve(options.log),
     ...runOptionsOf(options),
   }
 }

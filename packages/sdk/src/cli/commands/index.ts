@@ -13,7 +13,9 @@ import { MARKETS } from './markets.ts'
 import { MCP } from './mcp.ts'
 import { OVERLAP } from './overlap.ts'
 import { PANELS } from './panels.ts'
+import { PAPER } from './paper.ts'
 import { PARITY } from './parity.ts'
+import { RECONCILE } from './reconcile.ts'
 import { REFERENCE } from './reference.ts'
 import { REPLAY } from './replay.ts'
 import { VERIFY } from './verify.ts'
@@ -33,6 +35,8 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   OVERLAP,
   REPLAY,
   BACKTEST,
+  PAPER,
+  RECONCILE,
   GAPS,
   PARITY,
   REFERENCE,
