@@ -1,8 +1,9 @@
 import { NET_ONE } from '@priorbook/sdk/backtest'
-import { DAY_MICROS, POW10, startOfDay, VENUES, type Gap } from '@priorbook/sdk/domain'
+import { DAY_MICROS, POW10, startOfDay, toMicros, VENUES, type Gap } from '@priorbook/sdk/domain'
 import { applyRow, applyRows, Ladder, loadBase, type BookColumns } from '@priorbook/sdk/tape'
 import { Yielder } from '../../lib/yielder.ts'
-import { BookLane, Merge } from '../../rows/index.ts'
+import { BookLane, Merge, removedSince } from '../../rows/index.ts'
+import type { MarketState } from '../../store/store.ts'
 import { ladderOf } from '../markets/quote.ts'
 import type { ApiContext } from '../route.ts'
 import { darkSpans, gapsOfBook, type DarkSpan } from './dark-spans.ts'
@@ -183,7 +184,17 @@ async function openBook(
   }
   // What was received at the start is in the book of the start.
   const range = { venue, key, order: 'asc', start: start + 1, end, pageRows: PAGE_ROWS } as const
-  const lane = new BookLane(store, range, { lane: one.place, onDamage })
+  const lane = new BookLane(store, range, {
+    lane: one.place,
+    onDamage,
+    // Retention may remove rows that the lane has not read yet; its gap is then newer than those read below.
+    // It ends with the last removed row, but the book is not known before the next one.
+    findRemoved: async ({ last, next }) => {
+      const gaps = await store.gaps({ venue, key, reason: 'retention', start, end })
+      const removed = removedSince(gaps, last?.received ?? start, next)
+      return removed.map((gap) => ({ ...gap, end: toMicros(next ?? end) }))
+    },
+  })
   const { run: first } = await store.asOf({ venue, key, at: start })
   const isIncluded = first !== undefined && first.columns.received[first.to - 1]! >= window
   const run = isIncluded ? first : undefined
@@ -202,11 +213,45 @@ async function readFees(
   end: number,
 ): Promise<readonly DatedFees[]> {
   const dated: DatedFees[] = []
-  for (let from = start; from < end; from = startOfDay(from) + DAY_MICROS) {
-    const fees = feesOf(await recordAt(context, member, from), from)
+  let record = await recordAt(context, member, start)
+  const add = (from: number): void => {
+    const fees = feesOf(record, from)
     dated.push({ from, fees: 'reason' in fees ? undefined : fees })
   }
+  let day = startOfDay(start) + DAY_MICROS
+  const addDaysUntil = (to: number): void => {
+    for (; day < to; day += DAY_MICROS) add(day)
+  }
+  add(start)
+  for await (const version of versionsBetween(context, member, start, end)) {
+    addDaysUntil(version.knownAt)
+    record = version.record
+    add(version.knownAt)
+  }
+  addDaysUntil(end)
   return dated
+}
+
+const VERSIONS = 200
+
+/** The versions of a record that became known after a time and before another. */
+async function* versionsBetween(
+  { store }: ApiContext,
+  { state }: ContractMember,
+  start: number,
+  end: number,
+): AsyncGenerator<MarketState> {
+  const { venue, marketId } = state.record
+  let after = (await store.market(venue, marketId, start))?.revision ?? 0
+  for (;;) {
+    const versions = await store.revisions(venue, marketId, { after, limit: VERSIONS })
+    for (const version of versions) {
+      if (version.knownAt >= end) return
+      if (version.knownAt > start) yield version
+    }
+    if (versions.length < VERSIONS) return
+    after = versions.at(-1)!.revision
+  }
 }
 
 /** A span that has begun and not ended. */

@@ -5,10 +5,12 @@ import type {
   SpreadJson,
 } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
+import type { RowQuery, StoreReader } from '../../store/store.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import {
   after,
   createContractStore,
+  MarketWriter,
   ROUND_ID,
   roundOfA,
   roundOfB,
@@ -353,6 +355,67 @@ describe('spreads', () => {
     expect(await best('15')).toContainEqual(['0.42', '30:15', '20'])
     expect(JSON.stringify(await best('15'))).not.toContain('0.41')
     expect(await best('20')).toEqual([['0.45', '30:20', '7']])
+  })
+
+  it('follow fees that a new version of a record changes within a day', async () => {
+    const store = await createContractStore()
+    const c = new MarketWriter(store, roundOfC())
+    const { native } = roundOfC()
+    const gamma = native['gamma'] as object
+    await c.record(roundOfC({ native: { gamma: { ...gamma, feesEnabled: false } } }), 50)
+    const call = await createTestCaller(CONTRACT_ROUTES, { store, now: () => after(120) })
+    const { body } = await call.get(`${BASE}/spreads?number_format=string`)
+    const [, , , last] = body.data as SpreadJson[]
+    // Yes of B at 0.44 costs 0.457248; No of C at 0.5 costs 0.5175, and without a fee 0.5.
+    expect(last).toMatchObject({
+      start_time: '2026-11-17T17:30:40.000000Z',
+      end_time: '2026-11-17T17:31:00.000000Z',
+      best_time: '2026-11-17T17:30:50.000000Z',
+      best_edge: '0.042752',
+      no: { venue: 'venuec', net_price: '0.5' },
+    })
+    // Up to the new version nothing has changed.
+    const before = await call.get(`${BASE}/spreads?number_format=string&end_time=${after(50)}`)
+    expect((before.body.data as SpreadJson[]).at(-1)).toMatchObject({ best_edge: '0.025252' })
+  })
+
+  it('end where retention removed rows while they were read', async () => {
+    const [, b, c] = THREE_ROUNDS
+    const quiet = { bids: [['0.40', '10']], asks: [['0.45', '20']] } as const
+    const books = Array.from({ length: 3000 }, (_, index) => ({
+      seconds: 10 + index / 50,
+      ...quiet,
+    }))
+    const other = { bids: [['0.5', '100']], asks: [] } as const
+    const store = await createContractStore([
+      { ...b!, books, gaps: [] },
+      { ...c!, books: [5, 110].map((seconds) => ({ seconds, ...other })) },
+    ])
+    await store.seal()
+    // The first page has 1,024 rows, as a chunk has; then the first two chunks are removed.
+    let pages = 0
+    const cutting: StoreReader = new Proxy(store, {
+      get(target, name) {
+        const value = Reflect.get(target, name) as unknown
+        if (typeof value !== 'function') return value
+        if (name !== 'books') return value.bind(target) as unknown
+        return async (query: RowQuery) => {
+          if (query.key === roundOfB().marketId && ++pages === 2) await target.retain(after(51))
+          return target.books(query)
+        }
+      },
+    })
+    const call = await createTestCaller(CONTRACT_ROUTES, { store: cutting, now: () => after(120) })
+    const { body } = await call.get(`${BASE}/spreads?end_time=${after(70)}`)
+    const spans = (body.data as SpreadJson[]).map((row) => [
+      String(row.start_time).slice(17, 26),
+      String(row.end_time).slice(17, 26),
+      row.ended_by,
+    ])
+    expect(spans).toEqual([
+      ['10.000000', '30.460000', 'gap'],
+      ['50.960000', '10.000000', 'range'],
+    ])
   })
 
   it('show no book of before the plan’s window', async () => {
