@@ -1,9 +1,12 @@
 // Takes the pictures of the docs: the explorer over emulated venues, with a gap from a restart.
 // node scripts/pictures.mjs [SECONDS]   records so long before each half of the pictures (90)
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { ApiReader, placeOf } from '../tests/browser/api-reader.ts'
 import { createService } from '../tests/service-process.ts'
+import { runCommand } from '../tests/sdk/run-command.ts'
 import { openBrowser, openVisitor } from '../tests/browser/visitor.ts'
 
 const seconds = Number(process.argv[2] ?? 90)
@@ -22,6 +25,24 @@ async function take(name, path, look, act) {
   await visitor.page.screenshot({ path: join(folder, `${name}.png`) })
   await visitor.close()
   console.log(`${name}.png`)
+}
+
+// A strategy over the market: its report as a page of its own, and in the explorer.
+async function takeBacktest(market) {
+  const out = mkdtempSync(join(tmpdir(), 'priorbook-pictures-'))
+  const strategy = join(import.meta.dirname, '../examples/quote-both-sides.ts')
+  const args = ['backtest', strategy, '--markets', market, '--out', out, '-q']
+  const env = { PRIORBOOK_URL: service.url, PRIORBOOK_KEY: service.keyOf('desk') }
+  const { status, err } = await runCommand([...args, '--assume', 'venueb-maker=none'], env)
+  if (status !== 0) throw new Error(err)
+  const open = async (page) => {
+    await page.getByLabel('report.json').setInputFiles(join(out, 'report.json'))
+    await pause(1500)
+  }
+  await take('backtest-light', '/backtest', { height: 1100 }, open)
+  const page = pathToFileURL(join(out, 'report.html')).href
+  await take('backtest-report-light', page, { width: 1280, height: 1250 })
+  rmSync(out, { recursive: true, force: true })
 }
 
 try {
@@ -58,6 +79,7 @@ try {
   await take('recorder-light', '/status', { height: 460 })
   await take('phone-dark', placeOf(c), { scheme: 'dark', width: 390, height: 844 })
   await take('phone-light', '/markets', { width: 390, height: 844 })
+  await takeBacktest(`${b.venue}:${b.market_id}`)
 } finally {
   await browser.close()
   await service.destroy()

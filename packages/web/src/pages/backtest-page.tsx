@@ -152,7 +152,7 @@ function factsOf({ name, run, headline, performance, fillCount }: ReportView) {
     [
       'Sharpe, a year',
       sharpe.annual === null
-        ? `– (${performance.days.length} days)`
+        ? '– (too few days)'
         : `${sharpe.annual.toFixed(2)} ± ${sharpe.annual_error!.toFixed(2)}`,
     ],
     ['Win rate', `${percent(trips.win_rate)} of ${printCount(trips.count)} round trips`],

@@ -152,7 +152,8 @@ function performanceTiles(performance: Report['performance']): Tile[] {
 
 function ratioTile(name: string, ratio: DayRatio, days: number): Tile {
   const { annual, annual_error: error, daily } = ratio
-  if (annual === null) return [name, '–', `${days} days: at least two with a spread are needed`]
+  if (annual === null)
+    return [name, '–', `of ${days} day${days === 1 ? '' : 's'}: too few, or without a spread`]
   const few = days < FEW_DAYS ? '; few days: hardly a statement' : ''
   return [
     name,

@@ -91,7 +91,7 @@ path.buy { stroke: var(--gain); fill: var(--gain); } path.sell { stroke: var(--l
 .line.bid { stroke: var(--gain); stroke-width: 1.2; } .line.ask { stroke: var(--loss); stroke-width: 1.2; }
 .hatch { stroke: var(--soft); stroke-width: .8; stroke-opacity: .7; fill: none; }
 .markets-plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); gap: 14px; margin-top: 12px; }
-.markets-plots figure { padding: 0; border: 0; } .markets-plots h3 { margin: 0; font-size: 14px; overflow-wrap: anywhere; } figcaption p { overflow-wrap: anywhere; }
+.markets-plots figure { max-width: 760px; padding: 0; border: 0; } .markets-plots h3 { margin: 0; font-size: 14px; overflow-wrap: anywhere; } figcaption p { overflow-wrap: anywhere; }
 a { color: var(--first); } svg a path:hover { fill-opacity: 1; stroke: var(--ink); }
 .better td:last-child { color: var(--gain); } .worse td:last-child { color: var(--loss); }
 .none { fill: var(--soft); font-size: 14px; }
