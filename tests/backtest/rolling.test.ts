@@ -69,7 +69,7 @@ const RANGE = ['--from', printMicros((FIRST - 120_000_000) as Micros)] as const
 const TO = printMicros((FIRST + 8 * WINDOW + 60_000_000) as Micros)
 
 async function run(name: string, ...more: readonly string[]) {
-  const file = join(folder, `${name}.ts`)
+  const file = join(folder, 'strategy.ts')
   writeFileSync(file, `export const strategy = ${LATE}\n`)
   const out = join(folder, name)
   const words = ['--assume', ASSUME, '--queue', 'pessimistic', '--out', out, '-q']

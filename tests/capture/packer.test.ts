@@ -26,7 +26,7 @@ function splitJournal(dir: string): void {
     if (item.kind === 'damage') throw new Error(item.reason)
     for (let index = 0; index < item.count; index++) {
       const { received, kinds, bytes, slots } = item
-      writer.append(received[index]!, kinds[index]!, bytes[index]!, slots[index]!)
+      writer.append(received[index]!, kinds[index]!, bytes[index]!, slots[index])
     }
     writer.commit()
   }

@@ -155,6 +155,7 @@ describe('downloads of version 0.1.0', () => {
  * the receipt (which changed after 0.1.0), the events of a tape file (which also says when it was made).
  */
 async function contentOf(name: string, bytes: Uint8Array): Promise<string | Uint8Array> {
+  if (name.endsWith('-trades.csv')) return withOneNativeCell(new TextDecoder().decode(bytes))
   if (name.endsWith('.csv')) return bytes
   if (name.endsWith('.ndjson')) {
     const lines = new TextDecoder().decode(bytes).trimEnd().split('\n')
@@ -163,6 +164,27 @@ async function contentOf(name: string, bytes: Uint8Array): Promise<string | Uint
   const file = join(scratch, name)
   writeFileSync(file, bytes)
   return withoutLater(withNewestRecords(await client('replay', file)))
+}
+
+// CSV of that version had the flags of a trade as a JSON list, and what its message said in one cell.
+function withOneNativeCell(text: string): string {
+  const [head, ...lines] = text.split('\n')
+  const rows = lines.map((line) => {
+    const [, before, flags, taker, sid, seq] =
+      /^(.*),([^,]*),([^,]*),(\d*),(\d*),(?:"(?:[^"]|"")*"|[^,]*)$/.exec(line) ?? []
+    if (before === undefined) return line
+    const numberOf = (cell: string): number | null => (cell === '' ? null : Number(cell))
+    const native = {
+      taker_side: taker === '' ? null : taker,
+      sid: numberOf(sid!),
+      seq: numberOf(seq!),
+    }
+    const list = JSON.stringify(flags === '' ? [] : flags!.split('|'))
+    return `${before},${list},"${JSON.stringify(native).replaceAll('"', '""')}"`
+  })
+  return [head!.replace('native_taker_side,native_sid,native_seq,native', 'native'), ...rows].join(
+    '\n',
+  )
 }
 
 // Tape files of that version had only the newest record of a market; today they have the older ones too.

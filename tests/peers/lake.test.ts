@@ -49,9 +49,8 @@ beforeAll(async () => {
       }
     }
   })
-  const { code } = await callServer(
-    ...['lake', '--to', join(made, 'lake'), '--data', folder.data.path, '--part-rows', '10000'],
-  )
+  const words = ['--to', join(made, 'lake'), '--data', folder.data.path, '--part-rows', '10000']
+  const { code } = await callServer('lake', ...words)
   expect(code).toBe(0)
 }, 240_000)
 

@@ -38,6 +38,9 @@ function run(
 
 const IMPORT = /^(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/gm
 
+// It needs a package that is installed beside the SDK by those who use it.
+const OPTIONAL_DOOR = '@priorbook/sdk/mcp'
+
 describe('the packed SDK', () => {
   it('brings nothing with it and no sources', () => {
     expect(
@@ -61,7 +64,9 @@ describe('the packed SDK', () => {
           exports: object
         }
       ).exports,
-    ).map((name) => name.replace('.', '@priorbook/sdk'))
+    )
+      .map((name) => name.replace('.', '@priorbook/sdk'))
+      .filter((door) => door !== OPTIONAL_DOOR)
     const code = doors.map(
       (door) => `console.log(${JSON.stringify(door)}, Object.keys(await import('${door}')).length)`,
     )
@@ -73,6 +78,8 @@ describe('the packed SDK', () => {
       .map((line) => Number(line.split(' ')[1]))
     expect(counts).toHaveLength(doors.length)
     expect(Math.min(...counts)).toBeGreaterThan(0)
+    const optional = run('optional.js', `await import('${OPTIONAL_DOOR}')`)
+    expect(optional.stderr).toContain("Cannot find package '@modelcontextprotocol/sdk'")
   })
 
   it('works: a client, an order book, a codec', () => {

@@ -11,7 +11,8 @@ import type { BacktestJob } from './backtest-job.ts'
 export async function withInputs(report: Report, job: BacktestJob): Promise<Report> {
   const rows = report.markets.map((market) => [market.market, market.rows])
   const files: InputFile[] = []
-  for (const file of job.files) files.push(await describeFile(file))
+  // Events are merged by time: the order in which files are named changes nothing.
+  for (const file of job.files.toSorted()) files.push(await describeFile(file))
   return {
     ...report,
     inputs: {

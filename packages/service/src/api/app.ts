@@ -110,16 +110,7 @@ export function createApp(options: AppOptions, parts: AppParts): App {
   const context = createContext(options, server, now)
   const demo = createDemo(options, server, now)
   const places = new Places(options.web)
-  const open = createGrant(OPEN_PLAN, [OPEN_PLAN], undefined, 'keyless')
-  for (const route of routes) {
-    const mounted = mountRoute(route, context, route.isKeyless === true ? open : undefined)
-    for (const address of addressesOf(route)) places.add(address, { mounted })
-    if (demo === undefined || !isInDemo(route)) continue
-    const shown = mountRoute(route, demo.context, demo.grant)
-    for (const address of addressesOf(route)) {
-      places.add(toDemoAddress(address), { mounted: shown })
-    }
-  }
+  addRoutes(places, routes, context, demo)
   const { clientAddress = socketAddress } = options
   const dispatcher = new Dispatcher({
     access,
@@ -170,6 +161,24 @@ export function createApp(options: AppOptions, parts: AppParts): App {
         else sendWebFile(pending, file, isLost ? 404 : 200)
       })
     },
+  }
+}
+
+function addRoutes(
+  places: Places,
+  routes: readonly Route[],
+  context: ApiContext,
+  demo: App['demo'],
+): void {
+  const open = createGrant(OPEN_PLAN, [OPEN_PLAN], undefined, 'keyless')
+  for (const route of routes) {
+    const mounted = mountRoute(route, context, route.isKeyless === true ? open : undefined)
+    for (const address of addressesOf(route)) places.add(address, { mounted })
+    if (demo === undefined || !isInDemo(route)) continue
+    const shown = mountRoute(route, demo.context, demo.grant)
+    for (const address of addressesOf(route)) {
+      places.add(toDemoAddress(address), { mounted: shown })
+    }
   }
 }
 

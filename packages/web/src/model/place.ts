@@ -117,15 +117,8 @@ export function parsePlace(pathname: string, search: string): Place {
         range: parseLinkRange(query),
       }
     }
-    case 'coverage': {
-      const venue = query.get('venue')
-      const day = query.get('day')
-      return {
-        page: 'coverage',
-        venue: isVenueId(venue) ? venue : undefined,
-        day: day !== null && /^\d{4}-\d\d-\d\d$/.test(day) ? day : undefined,
-      }
-    }
+    case 'coverage':
+      return parseCoverage(query)
     case 'reference':
       return {
         page: 'reference',
@@ -151,6 +144,16 @@ export function parsePlace(pathname: string, search: string): Place {
       return { page: 'key' }
     default:
       return nowhere(pathname)
+  }
+}
+
+function parseCoverage(query: URLSearchParams): Place {
+  const venue = query.get('venue')
+  const day = query.get('day')
+  return {
+    page: 'coverage',
+    venue: isVenueId(venue) ? venue : undefined,
+    day: day !== null && /^\d{4}-\d\d-\d\d$/.test(day) ? day : undefined,
   }
 }
 

@@ -97,7 +97,8 @@ export const BACKTEST = defineCommand({
     }
     const job = await withData(context, asked, scope, workers)
     const run = await runWorkers({ ...context, seconds }, job, workers)
-    const done = { ...run, report: await withInputs(run.report, job) }
+    // Files that were downloaded for the run say when they were made: its data are told by their rows.
+    const done = { ...run, report: await withInputs(run.report, asked) }
     if (out !== undefined) writeResults(out, done, context.service.url)
     if (context.isJson) {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)

@@ -3,6 +3,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import type { BacktestRunner } from '../../mcp/index.ts'
 import { defineCommand, type ServiceAddress } from '../command.ts'
+import { CliError } from '../errors.ts'
 
 /** `mcp`: the service as tools for a model, over the standard streams. */
 export const MCP = defineCommand({
@@ -17,11 +18,18 @@ export const MCP = defineCommand({
   examples: ['priorbook mcp --demo', 'priorbook mcp --url https://priorbook.example'],
   async run(context) {
     // Only this command needs the protocol, so it alone loads it.
-    const { serveStdio } = await import('../../mcp/index.ts')
+    const { serveStdio } = await import('../../mcp/index.ts').catch(explainMissing)
     const backtest = backtestRunner(context.service)
     await serveStdio({ client: context.client(), backtest }, context.signal)
   },
 })
+
+// The library of the protocol is an optional part of the package: only this command needs it.
+function explainMissing(error: unknown): never {
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
+  const hint = 'npm install @modelcontextprotocol/sdk'
+  throw new CliError('failed', 'the library of the Model Context Protocol is not installed', hint)
+}
 
 const KILL_MS = 2_000
 

@@ -363,7 +363,7 @@ describe('spreads', () => {
     const { native } = roundOfC()
     const gamma = native['gamma'] as object
     await c.record(roundOfC({ native: { gamma: { ...gamma, feesEnabled: false } } }), 50)
-    const call = await createTestCaller(CONTRACT_ROUTES, { store, now: () => after(120) })
+    const call = createTestCaller(CONTRACT_ROUTES, { store, now: () => after(120) })
     const { body } = await call.get(`${BASE}/spreads?number_format=string`)
     const [, , , last] = body.data as SpreadJson[]
     // Yes of B at 0.44 costs 0.457248; No of C at 0.5 costs 0.5175, and without a fee 0.5.
@@ -405,7 +405,7 @@ describe('spreads', () => {
         }
       },
     })
-    const call = await createTestCaller(CONTRACT_ROUTES, { store: cutting, now: () => after(120) })
+    const call = createTestCaller(CONTRACT_ROUTES, { store: cutting, now: () => after(120) })
     const { body } = await call.get(`${BASE}/spreads?end_time=${after(70)}`)
     const spans = (body.data as SpreadJson[]).map((row) => [
       String(row.start_time).slice(17, 26),
