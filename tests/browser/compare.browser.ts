@@ -197,6 +197,41 @@ describe('the page of a contract', () => {
     })
   })
 
+  it('names what every member offered at the crosshair, zooms, and its address has the span', async () => {
+    type Books = {
+      readonly members: readonly {
+        readonly bids: { readonly price: string[] } | null
+        readonly asks: { readonly price: string[] } | null
+      }[]
+    }
+    const span = `from=${timeOf(20)}&to=${timeOf(80)}`
+    await visit(`${PAGE}?${span}`, {}, async (page) => {
+      await loaded(page)
+      const area = page.locator('.compare-chart .scrub-area').first()
+      const box = (await area.boundingBox())!
+      const output = page.locator('.compare-chart .readout').first()
+      // Before, in and after the gap of venue B.
+      for (const part of [0.1, 0.25, 0.6, 0.9]) {
+        await page.mouse.move(box.x + 46 + part * (box.width - 56), box.y + 60)
+        const at = await output.getAttribute('data-at')
+        const query = `depth=1&number_format=string&at=${at}`
+        const books = (await api.get(`/v3/contracts/${ROUND}/books?${query}`)) as Books
+        const lines = (await output.innerText()).split('\n').slice(1)
+        const expected = books.members.map(({ bids, asks }) =>
+          bids === null ? [] : [bids.price[0], asks!.price[0]].map(Number),
+        )
+        expect(
+          lines.map((line) => [...line.matchAll(/0\.\d+/g)].map(([text]) => Number(text))),
+        ).toEqual(expected)
+      }
+      expect(page.url()).toContain(span)
+      await page.mouse.wheel(0, -500)
+      await page.waitForFunction((before) => !location.search.includes(before), span)
+      await page.keyboard.press('0')
+      await page.waitForURL((address) => address.search === '')
+    })
+  })
+
   it('hatches the gap of a member, and draws no line across it', async () => {
     await visit(`${PAGE}?t=${timeOf(35)}`, {}, async (page) => {
       await loaded(page)

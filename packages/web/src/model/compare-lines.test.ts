@@ -6,6 +6,7 @@ import {
   gapsOfMember,
   knownSpans,
   toCompareLines,
+  toFirstRow,
   toPoints,
   withRows,
 } from './compare-lines.ts'
@@ -156,4 +157,41 @@ describe('new buckets', () => {
     expect(rows.map(({ members }) => members[0]!.reason)).toEqual(['a', 'c', 'd'])
     expect(withRows(before, [])).toBe(before)
   })
+})
+
+it('the books of an instant are what is valid before the first bucket', () => {
+  const member = {
+    venue: 'venueb',
+    market_id: 'M',
+    outcome: 'Yes',
+    source_time: null,
+    is_complement: false,
+    flags: [],
+    row_id: null,
+    age_ms: null,
+  } as const
+  const first = toFirstRow({
+    contract_id: 'x',
+    at: at(10),
+    members: [
+      {
+        ...member,
+        bids: { price: ['0.4'], size: ['1'] },
+        asks: { price: ['0.6'], size: ['2'] },
+        received_time: at(3),
+        reason: null,
+      },
+      {
+        ...member,
+        bids: null,
+        asks: null,
+        received_time: null,
+        reason: { code: 'disconnected', message: 'Lost.', gap: null },
+      },
+    ],
+  })
+  // The first member holds its book from before; of the second nothing is known.
+  const held = toPoints([first], 0, [], at(20))
+  expect(held[0]).toEqual({ time: at(3), bid: 0.4, ask: 0.6, isKnown: true })
+  expect(toPoints([first], 1, [], at(20))[0]).toMatchObject({ time: at(10), isKnown: false })
 })
