@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/client': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   // Files of other tools, made of a replay.
-  'sdk/convert': ['sdk/replay', 'sdk/parquet', 'sdk/tape', 'sdk/domain'],
+  'sdk/convert': ['sdk/replay', 'sdk/parquet', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   // Tools, resources and prompts for models.
   'sdk/mcp': ['sdk/client', 'sdk/wire', 'sdk/domain'],
@@ -106,8 +106,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'sdk/backtest',
     'sdk/client',
     'sdk/mcp',
+    'sdk/convert',
     'sdk/domain',
     'sdk/parquet',
+    'sdk/replay',
     'sdk/tape',
     'sdk/wire',
     'service/lib',

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -69,6 +69,29 @@ describe('converted downloads', () => {
     })
   }
 
+  it('are the files of the archives that the service sends', async () => {
+    const market = api.busiest.venueb
+    const query = `venue=venueb&market_id=${market.record.marketId}&${rangeOf(market)}`
+    const files = ['books', 'trades'].map((dataset) => join(folder, `venueb-${dataset}.pbx`))
+    for (const tool of ['hftbacktest', 'nautilus', 'tardis']) {
+      const out = join(folder, `served-${tool}`)
+      const { status } = await runCommand(['convert', ...files, '--to', tool, '-o', out], {})
+      expect(status).toBe(0)
+      const names = globSync('**/*.{npz,parquet,csv}', { cwd: out }).sort()
+      const archive = Buffer.from(await download(api, `/v3/bulk?${query}&format=${tool}`))
+      const served = unzip(archive)
+      expect([...served.keys()]).toEqual(names)
+      for (const [name, bytes] of served) {
+        expect([name, Buffer.compare(bytes, readFileSync(join(out, name)))]).toEqual([name, 0])
+      }
+    }
+    for (const more of ['dataset=trades', 'depth=1', 'offset=5', 'number_format=string']) {
+      const { status, body } = await api.get(`/v3/bulk?${query}&format=tardis&${more}`)
+      const { param } = body as { param: string }
+      expect([status, param]).toEqual([400, more.split('=')[0]])
+    }
+  })
+
   it('are refused into a folder with files, and for a file that is none', async () => {
     const file = join(folder, 'venueb-books.pbx')
     const again = await runCommand(['convert', file, '--to', 'tardis', '-o', folder], {})
@@ -91,6 +114,24 @@ async function convert(
   expect(status).toBe(0)
   const { files: made } = JSON.parse(text) as { files: Converted[] }
   return made.map((one) => ({ ...one, path: join(out, one.path) }))
+}
+
+/** The files of an archive, by its list at the end. */
+function unzip(bytes: Buffer): Map<string, Buffer> {
+  const end = bytes.length - 22
+  const files = new Map<string, Buffer>()
+  let at = bytes.readUInt32LE(end + 16)
+  for (let left = bytes.readUInt16LE(end + 10); left > 0; left--) {
+    const size = bytes.readUInt32LE(at + 24)
+    const length = bytes.readUInt16LE(at + 28)
+    const name = bytes.toString('utf8', at + 46, at + 46 + length)
+    const start = bytes.readUInt32LE(at + 42) + 30 + length
+    const file = bytes.subarray(start, start + size)
+    expect(crc32(file)).toBe(bytes.readUInt32LE(at + 16))
+    files.set(name, file)
+    at += 46 + length
+  }
+  return files
 }
 
 /** Reads the archive by the specifications of ZIP and NPY, and plays its events. */

@@ -1,4 +1,4 @@
-import { ROUTES, type FileFormat, type RouteShape } from '../wire/index.ts'
+import { ROUTES, type DownloadFormat, type RouteShape } from '../wire/index.ts'
 import type { Caller } from './caller.ts'
 import { PriorbookClientError } from './errors.ts'
 import type { CallOptions, DownloadParams } from './params.ts'
@@ -36,7 +36,7 @@ export function openDownload(
 export async function openFile(
   caller: Caller,
   route: RouteShape,
-  params: { readonly format?: FileFormat | undefined },
+  params: { readonly format?: DownloadFormat | undefined },
   options: DownloadOptions,
 ): Promise<Download> {
   const { format = 'ndjson', ...rest } = params

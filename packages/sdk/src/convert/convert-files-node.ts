@@ -1,13 +1,13 @@
 import type { Replay } from '../replay/index.ts'
+import type { ToolFormat } from '../wire/index.ts'
 import { createHftbacktestWriter } from './hftbacktest-node.ts'
 import { createNautilusWriter } from './nautilus-node.ts'
 import { OutFolder } from './out-folder-node.ts'
 import type { ToolFile, ToolWriter } from './step.ts'
 import { createTardisWriter } from './tardis-node.ts'
 import { Steps } from './to-steps.ts'
-import type { Tool } from './tool-names.ts'
 
-const TOOLS: Readonly<Record<Tool, (folder: OutFolder) => ToolWriter>> = {
+const TOOLS: Readonly<Record<ToolFormat, (folder: OutFolder) => ToolWriter>> = {
   hftbacktest: createHftbacktestWriter,
   nautilus: createNautilusWriter,
   tardis: createTardisWriter,
@@ -16,7 +16,7 @@ const TOOLS: Readonly<Record<Tool, (folder: OutFolder) => ToolWriter>> = {
 /** What to convert, and where to. */
 export type ConvertOrder = {
   readonly replay: Replay
-  readonly tool: Tool
+  readonly tool: ToolFormat
   readonly folder: string
   /** True where files in the folder may be replaced. */
   readonly isForced: boolean

@@ -1,5 +1,11 @@
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
-import type { PageBuffer, ParamTable, ParamValues, RouteContract } from '@priorbook/sdk/wire'
+import type {
+  DownloadFormat,
+  PageBuffer,
+  ParamTable,
+  ParamValues,
+  RouteContract,
+} from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
 import type { ProofReader } from '../proofs/proof-reader.ts'
 import type { StoreReader } from '../store/store.ts'
@@ -136,7 +142,7 @@ export function requireServer({ server }: ApiContext): ServerInfo {
 }
 
 /** The name of a format of answers. */
-export type Format = 'json' | 'ndjson' | 'csv' | 'arrow' | 'parquet' | 'tape'
+export type Format = 'json' | DownloadFormat
 
 /** A request whose parameters were parsed and whose key was checked. */
 export type RouteRequest<Path extends ParamTable, Query extends ParamTable> = {

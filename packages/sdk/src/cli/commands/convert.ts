@@ -7,7 +7,7 @@ import {
 } from '../../command-line/index.ts'
 import { parseMicros, printScaled } from '../../domain/index.ts'
 import type { ToolFile } from '../../convert/step.ts'
-import { TOOL_NAMES } from '../../convert/tool-names.ts'
+import { TOOL_FORMATS } from '../../wire/index.ts'
 import { defineCommand, printJson } from '../command.ts'
 import { RANGE_OPTIONS } from '../options.ts'
 
@@ -20,7 +20,7 @@ export const CONVERT = defineCommand({
     'Files are downloads of the formats tape and ndjson, of any markets: books, and trades if there are ' +
     'any. A gap empties the book in the way of the tool, until the book is known again; nothing is bridged.',
   options: {
-    to: wordOption(TOOL_NAMES, 'The tool.', { value: 'TOOL' }),
+    to: wordOption(TOOL_FORMATS, 'The tool.', { value: 'TOOL' }),
     output: textOption('FOLDER', 'The folder for the files; by default the name of the tool.', 'o'),
     ...RANGE_OPTIONS,
     force: flagOption('Write into a folder that has files.'),
@@ -34,7 +34,8 @@ export const CONVERT = defineCommand({
     const { args, options, isJson, io, signal } = context
     const { to, start, end } = options
     if (args.length === 0) throw new UsageError('no file is named')
-    if (to === undefined) throw new UsageError('--to is missing', `It is ${TOOL_NAMES.join(', ')}.`)
+    if (to === undefined)
+      throw new UsageError('--to is missing', `It is ${TOOL_FORMATS.join(', ')}.`)
     const folder = options.output ?? to
     // Only here: it needs zstd, which Node has since 22.15.
     const { replayFiles } = await import('../../replay/replay-node.ts')

@@ -8,13 +8,14 @@ import {
   ProgressBar,
   textOption,
   UsageError,
+  wordOption,
 } from '../../command-line/index.ts'
-import { ROUTES } from '../../wire/index.ts'
+import { FILE_FORMATS } from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, type CliContext } from '../command.ts'
 import { downloadFile, type DownloadEvents } from '../download-file.ts'
 import { fileIn } from '../file-proof.ts'
 import { saveProof, type SavedProof } from '../proof/save-proof.ts'
-import { routeOption, scopeOf, SCOPE_OPTIONS } from '../options.ts'
+import { scopeOf, SCOPE_OPTIONS } from '../options.ts'
 
 /** `download`: a range as one file, proved by its manifest. */
 export const DOWNLOAD = defineCommand({
@@ -26,7 +27,7 @@ export const DOWNLOAD = defineCommand({
     'The manifest comes first; then the file as FILE.part, checked and renamed at the end, with ' +
     'FILE.manifest.json beside it. Run the same command again after an interruption: it continues where it stopped.',
   options: {
-    format: routeOption(ROUTES.bulk.query.format, 'ndjson by default.', {
+    format: wordOption(FILE_FORMATS, 'ndjson by default.', {
       value: 'FORMAT',
       short: 'f',
     }),

@@ -164,7 +164,8 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     description: `All books, trades or samples of one market, or of a family of markets, of a day or of up to ${DOCUMENTED_DAYS.download} days as one file. Markets come one after another by open time and id, rows by received time. NDJSON has gaps as lines and ends with a receipt; of the other formats both are in the manifest.`,
     params: {
       ...SCOPE_TEXTS,
-      format: 'The format, ndjson by default; `Accept` does the same.',
+      format:
+        'The format, ndjson by default; `Accept` does the same. hftbacktest, nautilus and tardis are archives of the files of these tools, with books and trades.',
     },
   },
   bulkManifest: {

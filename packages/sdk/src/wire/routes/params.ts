@@ -35,7 +35,7 @@ export const PAGE_FORMATS = ['json', 'ndjson', 'csv'] as const
 
 /** The media types of each format, the one that answers carry first. */
 export const MEDIA_TYPES: Readonly<
-  Record<(typeof PAGE_FORMATS)[number] | FileFormat, readonly [string, ...string[]]>
+  Record<(typeof PAGE_FORMATS)[number] | DownloadFormat, readonly [string, ...string[]]>
 > = {
   json: ['application/json'],
   ndjson: ['application/x-ndjson', 'application/ndjson', 'application/jsonl'],
@@ -43,6 +43,9 @@ export const MEDIA_TYPES: Readonly<
   arrow: ['application/vnd.apache.arrow.stream'],
   parquet: ['application/vnd.apache.parquet'],
   tape: ['application/vnd.priorbook.tape'],
+  hftbacktest: ['application/vnd.priorbook.hftbacktest+zip'],
+  nautilus: ['application/vnd.priorbook.nautilus+zip'],
+  tardis: ['application/vnd.priorbook.tardis+zip'],
 }
 
 /** The formats of a download. */
@@ -50,6 +53,18 @@ export const FILE_FORMATS = ['ndjson', 'csv', 'arrow', 'parquet', 'tape'] as con
 
 /** The name of a format of downloads. */
 export type FileFormat = (typeof FILE_FORMATS)[number]
+
+/** The tools whose files books and trades are converted into. */
+export const TOOL_FORMATS = ['hftbacktest', 'nautilus', 'tardis'] as const
+
+/** The name of one tool. */
+export type ToolFormat = (typeof TOOL_FORMATS)[number]
+
+/** The formats of downloads, and archives of the files of other tools. */
+export const DOWNLOAD_FORMATS = [...FILE_FORMATS, ...TOOL_FORMATS] as const
+
+/** The name of what a download can be. */
+export type DownloadFormat = FileFormat | ToolFormat
 
 /** What can be downloaded. */
 export const FILE_DATASETS = ['books', 'trades', 'samples', 'history', 'reference'] as const

@@ -21,6 +21,7 @@ import {
   DEPTH_PARAM,
   EVENT_SORTS,
   FEED_PARAM,
+  DOWNLOAD_FORMATS,
   FILE_FORMATS,
   FORMAT_PARAM,
   INCLUDE_PARAM,
@@ -42,7 +43,7 @@ import {
 } from './params.ts'
 
 /** The formats of rows beside JSON. */
-export type RowFormat = (typeof FILE_FORMATS)[number]
+export type RowFormat = (typeof DOWNLOAD_FORMATS)[number]
 
 /** Where a route is and what it accepts. What it answers and what the docs say is in its contract. */
 export type RouteShape<Query extends ParamTable = ParamTable> = {
@@ -279,11 +280,11 @@ export const ROUTES = {
     address: '/v3/bulk',
     query: {
       ...SCOPE_PARAMS,
-      format: wordParam(FILE_FORMATS, 'FileFormat'),
+      format: wordParam(DOWNLOAD_FORMATS, 'DownloadFormat'),
       /** Skips this many bytes at the start of the file, to continue a broken download. */
       offset: integerParam(0, Number.MAX_SAFE_INTEGER),
     },
-    formats: FILE_FORMATS,
+    formats: DOWNLOAD_FORMATS,
   },
   bulkManifest: {
     address: '/v3/bulk/manifest',

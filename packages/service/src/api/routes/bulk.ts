@@ -1,6 +1,14 @@
-import { Problem, contractOf, type FileFormat } from '@priorbook/sdk/wire'
+import {
+  MEDIA_TYPES,
+  Problem,
+  TOOL_FORMATS,
+  contractOf,
+  type DownloadFormat,
+  type ToolFormat,
+} from '@priorbook/sdk/wire'
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf, resolveScope, type ScopeQuery } from '../bulk/scope.ts'
+import { makeConverted } from '../bulk/converted.ts'
 import { makeFile } from '../bulk/file.ts'
 import { cutBytes, finishedFile } from '../bulk/finished.ts'
 import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
@@ -13,6 +21,15 @@ const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   const scope = await resolveScope(request.query, request.grant, context)
   const { signal } = request
   const { offset = 0 } = request.query
+  if (isTool(format)) {
+    const name = fileNameOf(scope, 'tape').replace(/\.pbx$/, `_${format}.zip`)
+    return {
+      kind: 'stream',
+      contentType: MEDIA_TYPES[format][0],
+      headers: { 'Content-Disposition': `attachment; filename="${name}"` },
+      body: await makeConverted(context, scope, format, signal),
+    }
+  }
   // The first item is read here, so that an error in it is still answered with a problem document.
   const items = format === 'tape' ? undefined : await begin(walk(context, scope))
   return {
@@ -49,20 +66,24 @@ const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context
 export const BULK_ROUTES: readonly Route[] = [BULK, MANIFEST]
 
 function formatOf(request: {
-  readonly query: { readonly format: FileFormat | undefined }
+  readonly query: { readonly format: DownloadFormat | undefined }
   readonly format: RouteRequest<never, never>['format']
-}): FileFormat {
+}): DownloadFormat {
   if (request.query.format !== undefined) return request.query.format
   // JSON, the default, means JSON line by line here.
   return request.format === 'json' ? 'ndjson' : request.format
 }
 
 /** Refuses parameters that a format cannot apply: stored chunks, for example, are sent unchanged. */
-function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
+function refuseUnfit(
+  query: ScopeQuery & { offset?: number | undefined },
+  format: DownloadFormat,
+): void {
   const styles = ['number_format', 'time_format'] as const
   const cuts = ['include_orderbook', 'depth', 'known_at'] as const
-  const unfit =
-    format === 'tape'
+  const unfit = isTool(format)
+    ? ([...cuts, ...styles, 'dataset', 'metric', 'origin', 'offset'] as const)
+    : format === 'tape'
       ? [...cuts, ...styles]
       : format === 'arrow' || format === 'parquet'
         ? styles
@@ -70,6 +91,11 @@ function refuseUnfit(query: ScopeQuery, format: FileFormat): void {
   const param = unfit.find((name) => query[name] !== undefined)
   if (param === undefined) return
   throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
+}
+
+/** True for the formats that are archives of another tool's files: both books and trades. */
+function isTool(format: DownloadFormat): format is ToolFormat {
+  return (TOOL_FORMATS as readonly string[]).includes(format)
 }
 
 async function begin(items: AsyncGenerator<WalkItem>): Promise<AsyncGenerator<WalkItem>> {
