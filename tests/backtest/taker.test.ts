@@ -7,6 +7,7 @@ import { generateRecordings } from '../../bench/lib/generator.ts'
 import { parseFixed } from '../../bench/lib/naive-fold.ts'
 import { createRandom } from '../../bench/lib/random.ts'
 import { findRecordings, readLines, type RecordedTicker } from '../../bench/lib/recordings.ts'
+import { take, toMap, type RecordedEvent, type TestOrder } from './naive-taker.ts'
 import { backtest, type Strategy } from '../../packages/sdk/src/backtest/index.ts'
 import { replayFiles } from '../../packages/sdk/src/replay/replay-node.ts'
 
@@ -17,16 +18,6 @@ const ORDERS = 10_000
 // One market has more messages than the other five together; only full runs include it.
 const isWanted = (ticker: string): boolean =>
   process.env['PRIORBOOK_FULL'] === '1' || !ticker.endsWith('102130-30')
-
-/** An order of the comparison; prices in ten-thousandths of Yes or No, sizes in hundredths. */
-type TestOrder = {
-  readonly at: number
-  readonly ticker: string
-  readonly isYes: boolean
-  readonly isBuy: boolean
-  readonly limit: number | undefined
-  readonly size: number
-}
 
 describe('taker fills agree with a naive reimplementation', () => {
   it(`on ${ORDERS} random orders over generated markets`, async () => {
@@ -137,50 +128,6 @@ function naiveFills(
     last = at
   }
   meet(Infinity, false)
-}
-
-type RecordedEvent = {
-  readonly type: string
-  readonly msg: {
-    readonly side?: string
-    readonly price_dollars?: string
-    readonly delta_fp?: string
-    readonly yes_dollars_fp?: readonly (readonly [string, string])[]
-    readonly no_dollars_fp?: readonly (readonly [string, string])[]
-  }
-}
-
-function toMap(levels: readonly (readonly [string, string])[] = []): Map<number, number> {
-  return new Map(levels.map(([price, size]) => [parseFixed(price, 4), parseFixed(size, 2)]))
-}
-
-// Buying Yes or selling No meets No bids, at the complement of their price.
-function take(
-  order: TestOrder,
-  yes: ReadonlyMap<number, number>,
-  no: ReadonlyMap<number, number>,
-  taken: Map<string, number>,
-): string {
-  const meetsNo = order.isYes === order.isBuy
-  const levels = [...(meetsNo ? no : yes)].sort((left, right) => right[0] - left[0])
-  const fills: string[] = []
-  let left = order.size
-  for (const [bid, size] of levels) {
-    if (left === 0) break
-    const isOwn = meetsNo !== order.isYes
-    const price = isOwn ? bid : 10_000 - bid
-    if (order.limit !== undefined) {
-      if (order.isBuy ? price > order.limit : price < order.limit) break
-    }
-    const name = `${meetsNo ? 'no' : 'yes'} ${bid}`
-    const available = size - (taken.get(name) ?? 0)
-    const amount = Math.min(available, left)
-    if (amount <= 0) continue
-    left -= amount
-    taken.set(name, (taken.get(name) ?? 0) + amount)
-    fills.push(`${price}x${amount / 100}`)
-  }
-  return fills.join(' ')
 }
 
 async function engineFills(
