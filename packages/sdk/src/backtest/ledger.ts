@@ -26,6 +26,8 @@ export class Account {
   reserved = 0
   /** The cost of all positions. */
   positionCost = 0
+  /** The capital that the ledger has counted. */
+  countedCapital = 0
   readonly flows: Flows = {
     bought: 0,
     sold: 0,
@@ -91,6 +93,8 @@ export class Position {
   countedCost = 0
   /** The value that the ledger has counted as equity. */
   countedValue = 0
+  /** True where units or cost have changed since the ledger counted them. */
+  isChanged = false
   private readonly netsOutcomes: boolean
 
   constructor(market: PricedMarket, account: Account) {
@@ -164,6 +168,7 @@ export class Position {
     account.cash -= money
     account.flows.split += money
     const half = Math.floor(money / 2)
+    this.isChanged = true
     this.units[0] += size
     this.units[1] += size
     this.cost[0] += money - half
@@ -203,6 +208,7 @@ export class Position {
   private buy(outcome: number, price: number, size: number, fee: FeeCharge): void {
     const { account } = this
     const cost = notional(account.venue, price, size, 'up')
+    this.isChanged = true
     account.cash -= cost
     account.flows.bought += cost
     this.units[outcome]! += size - fee.shares
@@ -220,6 +226,7 @@ export class Position {
   // Removed units take their share of the position's cost with them.
   private remove(outcome: number, size: number): void {
     if (size === 0) return
+    this.isChanged = true
     const held = this.units[outcome]!
     const cost = this.cost[outcome]!
     this.units[outcome] = held - size
@@ -324,6 +331,20 @@ export class Ledger {
 
   /** Follows capital and equity after cash, a position or a reservation has changed. */
   noteCapital(position: Position, at: number): void {
+    const { account } = position
+    if (position.isChanged) this.notePosition(position)
+    const bound = account.capital
+    if (bound === account.countedCapital) return
+    const capital = this.capital + bound - account.countedCapital
+    account.countedCapital = bound
+    this.capitalTime += this.capital * (at - this.capitalSince)
+    this.capitalSince = at
+    this.capital = capital
+    if (capital > this.capitalPeak) this.capitalPeak = capital
+  }
+
+  private notePosition(position: Position): void {
+    position.isChanged = false
     const cost = position.cost[0] + position.cost[1]
     position.account.positionCost += cost - position.countedCost
     position.countedCost = cost
@@ -332,12 +353,6 @@ export class Ledger {
     position.countedValue = value
     this.equityNow = this.cash() + this.positionValue
     this.curve.follow(this.equityNow)
-    let capital = 0
-    for (const venue of VENUE_IDS) capital += this.accounts[venue].capital
-    this.capitalTime += this.capital * (at - this.capitalSince)
-    this.capitalSince = at
-    this.capital = capital
-    if (capital > this.capitalPeak) this.capitalPeak = capital
   }
 
   /** Follows the equity after the quotes of a position have changed. */

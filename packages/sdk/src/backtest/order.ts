@@ -95,8 +95,8 @@ export type OrderView = {
   /** Contracts or shares as decimal text. */
   readonly size: string
   readonly filled: string
-  /** The money to spend of an order that has an amount instead of a size. */
-  readonly amount?: string
+  /** The money to spend, of an order that has an amount instead of a size. */
+  readonly amount: string | undefined
   readonly state: OrderState
   readonly reason: EndReason | undefined
   readonly timeInForce: TimeInForce

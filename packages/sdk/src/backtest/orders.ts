@@ -218,6 +218,7 @@ export class Orders {
       price: undefined,
       size: '0',
       filled: '0',
+      amount: undefined,
       state: 'rejected',
       reason,
       timeInForce: 'GTC',
