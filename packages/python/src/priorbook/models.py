@@ -663,6 +663,17 @@ class DayProof(Model, frozen=True, kw_only=True):
     market: MarketProof | None = None
     """With `market_id`: its leaves in the newest of the roots."""
 
+DownloadFormat = Literal[
+    "ndjson",
+    "csv",
+    "arrow",
+    "parquet",
+    "tape",
+    "hftbacktest",
+    "nautilus",
+    "tardis",
+]
+
 
 class Event(Model, frozen=True, kw_only=True):
     """What a venue groups markets by, such as an election."""
