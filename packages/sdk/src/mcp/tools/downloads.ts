@@ -1,4 +1,4 @@
-import { COUNT, described, orNull, ROUTES, TEXT } from '../../wire/index.ts'
+import { COUNT, described, FILE_FORMATS, orNull, ROUTES, TEXT } from '../../wire/index.ts'
 import { answerOf, defineTool, noticesOf, questionOf } from '../tool.ts'
 
 const { query } = ROUTES.bulk
@@ -20,9 +20,11 @@ export const DOWNLOAD_LINK = defineTool({
     bytes: orNull(COUNT),
   }),
   async run({ format = 'parquet', ...scope }, { client, signal }) {
-    const params = { ...scope, formats: [format], estimate: true }
+    // Archives of other tools have no estimate; their rows are those of any file.
+    const known = FILE_FORMATS.find((one) => one === format)
+    const params = { ...scope, formats: [known ?? 'ndjson'], estimate: true } as const
     const { data, notices } = await client.manifest(params, { signal })
-    const file = data.files.find((one) => one.format === format)
+    const file = data.files.find((one) => one.format === known)
     const url = client.downloadUrl({ ...scope, format })
     const header = client.isDemo ? '' : ' -H "Authorization: Bearer $PRIORBOOK_KEY"'
     return {
