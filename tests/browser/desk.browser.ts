@@ -187,7 +187,7 @@ describe('a request of a panel', () => {
   it('is a Python program that runs as it is copied', async () => {
     await visit(`${PAGE}${SPAN}`, {}, async (page) => {
       await drawn(page)
-      const calls = panel(page, 'Price and spread').locator('.calls:not(.export)')
+      const calls = panel(page, 'Price and spread').locator('.calls')
       await calls.locator('summary').click()
       await calls.getByRole('button', { name: /snapshots as Python/ }).click()
       const program = await page.evaluate(() => navigator.clipboard.readText())
@@ -235,7 +235,7 @@ describe('every page', () => {
     await visit(`${PAGE}${SPAN}`, {}, async (page) => {
       await drawn(page)
       await page.emulateMedia({ media: 'print' })
-      for (const hidden of ['.top', '.scrubber', '.view-bar', '.calls']) {
+      for (const hidden of ['.top', '.scrubber', '.view-bar', '.box']) {
         expect(await page.locator(hidden).first().isVisible()).toBe(false)
       }
       expect(await page.locator('.heatmap canvas').isVisible()).toBe(true)

@@ -7,7 +7,7 @@ export function ApiCalls(props: { readonly calls: ReadonlySignal<readonly ApiCal
   const calls = props.calls.value
   if (calls.length === 0) return null
   return (
-    <details class="calls">
+    <details class="box calls">
       <summary>API</summary>
       <ul>
         {calls.map((call) => {

@@ -4,7 +4,7 @@ import { useEffect } from 'preact/hooks'
 export function useClosingBoxes(): void {
   useEffect(() => {
     const closeBut = (kept: EventTarget | null): void => {
-      for (const box of document.querySelectorAll<HTMLDetailsElement>('details.calls[open]')) {
+      for (const box of document.querySelectorAll<HTMLDetailsElement>('details.box[open]')) {
         if (!(kept instanceof Node && box.contains(kept))) box.open = false
       }
     }

@@ -21,7 +21,7 @@ export function ExportBox(props: BoxProps) {
   const isOpen = useSignal(false)
   if (props.calls.value.length === 0) return null
   return (
-    <details class="calls export" onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
+    <details class="box export" onToggle={(event) => (isOpen.value = event.currentTarget.open)}>
       <summary>Export</summary>
       {isOpen.value && <ExportForm {...props} />}
     </details>

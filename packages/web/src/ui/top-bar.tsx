@@ -84,7 +84,7 @@ export function TopBar() {
 
 function Settings() {
   return (
-    <details class="calls settings">
+    <details class="box settings">
       <summary title="Units and clock">
         {prices.value === 'cents' ? '¢' : '0.5'} · {zone.value === 'utc' ? 'UTC' : 'local'}
       </summary>

@@ -99,7 +99,7 @@ function ExactRange({ view }: { readonly view: ChartView }) {
     box.current!.open = false
   }
   return (
-    <details class="calls exact-range" ref={box} onToggle={fill}>
+    <details class="box exact-range" ref={box} onToggle={fill}>
       <summary title="Type the span of time">
         <span class="sr">Span: </span>
         {text}
