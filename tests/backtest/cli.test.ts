@@ -137,6 +137,28 @@ describe('priorbook backtest', () => {
     expect(again.out).toBe(swept.out)
   })
 
+  it('runs an object once and says so, and refuses several runs of it', async () => {
+    const file = strategyFile('object', "{ name: 'still' }")
+    const once = await priorbook('backtest', file, ...files)
+    expect(once.status).toBe(EXIT_CODES.ok.status)
+    expect(once.out).toMatch(/^! The strategy is an object, so only the pessimistic queue model/m)
+    expect(once.out).toMatch(/^models {17}queue pessimistic; /m)
+    const thrice = await priorbook('backtest', file, ...files, '--queue', 'bracket')
+    expect(thrice.status).toBe(EXIT_CODES.usage.status)
+    expect(thrice.err).toContain('the strategy is an object')
+  })
+
+  it('begins with the reasons if every order was refused', async () => {
+    const body = `() => ({
+      onQuote: ({ market }, { buy }) => void buy({ market: market.id, price: '0.5001', size: 1 }),
+    })`
+    const run = await priorbook('backtest', strategyFile('refused', body), ...files)
+    expect(run.out).toMatch(
+      /^! All \d+ orders were refused and nothing was traded\. \d+ off_tick: /,
+    )
+    expect(run.out).toMatch(/^orders {17}(\d+) sent, \1 refused \(off_tick \1\), 0 with fills$/m)
+  })
+
   it('stops a strategy that loops and names the hook where one failed', async () => {
     const loop = strategyFile('loop', '{ onBook() { for (;;) {} } }')
     const looped = await priorbook('backtest', loop, ...files, '--timeout', '2')
