@@ -34,6 +34,7 @@ import type { News } from './orders.ts'
 import { copyRow } from './received-world.ts'
 import type { RunEnvironment, StrategyRun } from './strategy-run.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'
+import type { RunMarket } from './run-market.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
 
 // Max gaps that a report lists.
@@ -224,7 +225,7 @@ export class World implements RunEnvironment {
       if (own === undefined || !own.isBusy) continue
       if (at >= market.closesAt) run.marketCloses(own, at)
       else if (restarts) run.engine.bookRestarts(own, book, at)
-      else run.engine.afterRow(own, book, at)
+      else if (own.isDirty || isReached(own, book, at)) run.engine.afterRow(own, book, at)
       own.widenBounds()
     }
   }
@@ -517,12 +518,22 @@ function touches({ interest, venue }: MarketState, { columns, row }: BookEvent):
   return interest.touches(key, columns.changeStart(row), changeEnd[row]!, factor)
 }
 
-// True where the new book may have reached resting orders, or something has come to its time.
+// True where the new book may have reached resting orders of any run, or something has come to its time.
 function concerns(market: MarketState, { ladder, factor }: InstrumentBook, at: number): boolean {
   return (
     at > market.expireAt ||
     at >= market.closesAt ||
     (ladder.bestAsk !== ladder.one && ladder.bestAsk * factor <= market.restingBid) ||
     ladder.bestBid * factor >= market.restingAsk
+  )
+}
+
+// The same for one run; one without orders may be done with the market.
+function isReached(own: RunMarket, { ladder, factor }: InstrumentBook, at: number): boolean {
+  return (
+    at > own.expireAt ||
+    (ladder.bestAsk !== ladder.one && ladder.bestAsk * factor <= own.bestBid) ||
+    ladder.bestBid * factor >= own.bestAsk ||
+    own.levels.size === 0
   )
 }
