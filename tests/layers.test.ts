@@ -15,7 +15,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/replay': ['sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   // Files of other tools, made of a replay.
   'sdk/convert': ['sdk/replay', 'sdk/parquet', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
-  'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
+  // Its tables are also Parquet.
+  'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/parquet', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   // Tools, resources and prompts for models.
   'sdk/mcp': ['sdk/client', 'sdk/wire', 'sdk/domain'],
   'sdk/cli': [

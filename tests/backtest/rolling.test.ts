@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { parquetReadObjects } from 'hyparquet'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   backtest,
@@ -189,7 +190,7 @@ describe('rolling markets', () => {
     const out = join(folder, 'model')
     const words = ['--series', 'KXBTC15M', '--to', TO, '--params', 'edge=0', '--out', out, '-q']
     const more = ['--assume', ASSUME, '--queue', 'pessimistic', '--cache', cache]
-    const model = ['--data', `model=${data}:known`]
+    const model = ['--data', `model=${data}:known`, '--parquet', join(out, 'parquet')]
     const ran = await runCommand(
       ['backtest', 'examples/follow-a-model.ts', ...RANGE, ...words, ...more, ...model],
       env,
@@ -197,6 +198,11 @@ describe('rolling markets', () => {
     if (ran.status !== 0) throw new Error(ran.err)
     const report = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8')) as Report
     expect(report.coverage.data).toEqual({ model: 8 })
+    const file = readFileSync(join(out, 'parquet', 'fills.parquet'))
+    const fills = await parquetReadObjects({ file: new Uint8Array(file).buffer })
+    expect(fills.map(({ market, fee }) => [market, Number(fee).toFixed(8)])).toEqual(
+      report.fills_kept.map(({ market, fee }) => [market, Number(fee).toFixed(8)]),
+    )
     // Each order is sent with the first later book that is cheap enough, found here without the engine.
     const expected = ROUNDS.map(({ number, opens }) => {
       const most = askCents('venueb', number, 5) + 5

@@ -9,6 +9,7 @@ export {
   ReportFileError,
   type ReportFileErrorCode,
 } from './parse.ts'
+export { reportParquet } from './parquet.ts'
 export type { Performance } from './performance.ts'
 export type { DayRatio } from './ratios.ts'
 export { marketPaths, type MarketPath, type PositionStep, type RoundTrip } from './round-trips.ts'

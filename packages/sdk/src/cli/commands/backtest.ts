@@ -7,6 +7,7 @@ import {
   REPORT_TABLES,
   reportCsv,
   reportHtml,
+  reportParquet,
   summarizeSweep,
   summarizeWalk,
   sweepHtml,
@@ -52,6 +53,10 @@ const OPTIONS = {
   ...RUN_OPTIONS,
   out: textOption('FOLDER', 'Write report.json, report.html and CSV tables there.'),
   compare: flagOption('Compare two reports: the arguments are two files report.json.'),
+  parquet: textOption(
+    'FOLDER',
+    'Write fills, orders, markets, equity and settlements as Parquet there.',
+  ),
   log: textOption(
     'FILE',
     'Write orders, fills and payouts as priorbook paper does; needs one --queue model.',
@@ -100,6 +105,7 @@ export const BACKTEST = defineCommand({
     // Files that were downloaded for the run say when they were made: its data are told by their rows.
     const done = { ...run, report: await withInputs(run.report, asked) }
     if (out !== undefined) writeResults(out, done, context.service.url)
+    if (options.parquet !== undefined) writeParquet(options.parquet, done.report)
     if (context.isJson) {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
       return
@@ -216,4 +222,11 @@ function writeResults(folder: string, { report, all, train, walk }: Done, explor
   write('report.json', printReport(report))
   write('report.html', reportHtml(report, { explorer }))
   for (const table of REPORT_TABLES) write(`${table}.csv`, reportCsv(report, table))
+}
+
+function writeParquet(folder: string, report: Report): void {
+  mkdirSync(folder, { recursive: true })
+  for (const table of REPORT_TABLES) {
+    writeFileSync(join(folder, `${table}.parquet`), reportParquet(report, table))
+  }
 }
