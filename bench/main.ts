@@ -8,6 +8,7 @@ import { benchContracts } from './contracts.ts'
 import { benchGrowth } from './growth.ts'
 import { benchLive } from './live.ts'
 import { benchPanels } from './panels.ts'
+import { benchPython } from './python.ts'
 import { benchReplay } from './replay.ts'
 import { benchScale } from './scale.ts'
 import { benchTape } from './tape.ts'
@@ -24,6 +25,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Record<string, unknown>>>> 
   backtest: benchBacktest,
   live: benchLive,
   panels: benchPanels,
+  python: benchPython,
   replay: benchReplay,
   scale: benchScale,
 }

@@ -1,0 +1,154 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import {
+  VENUES,
+  type BookChange,
+  type Instrument,
+  type Level,
+  type MarketRecord,
+  type Micros,
+  type PriceTicks,
+  type SizeUnits,
+  type VenueId,
+} from '@priorbook/sdk/domain'
+import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
+import { openAccess } from '../packages/service/src/api/auth/access.ts'
+import { createApiServer } from '../packages/service/src/api/server.ts'
+import {
+  openEmbeddedStore,
+  type EmbeddedStore,
+} from '../packages/service/src/store/embedded/open.ts'
+import { preparePython } from '../tests/python/environment.ts'
+import { createRandom } from './lib/random.ts'
+import { withScratch } from './lib/scratch.ts'
+
+const ROWS = Number(process.env['BENCH_ROWS'] ?? 1_000_000)
+const BATCH = 20_000
+const LEVELS = 10
+const BEGIN = Date.UTC(2026, 8, 1) * 1000
+const MARKET = 'KXBENCH-26SEP01-T1'
+const VENUE: VenueId = 'venueb'
+
+/**
+ * `npm run bench -- python`: a market of a million books with ladders, read over HTTP into polars, as JSON pages
+ * and as CSV with pandas, each by a Python process of its own. BENCH_ROWS changes the number of books.
+ */
+export function benchPython(): Promise<Record<string, unknown>> {
+  const python = preparePython()
+  return withScratch(async (folder) => {
+    const store = openEmbeddedStore({ file: join(folder, 'tape.db') })
+    const access = openAccess(folder)
+    try {
+      await writeMarket(store)
+      const server = createApiServer({ store, access })
+      const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
+      const { key } = access.keys.create({ plan: 'unlimited', name: 'bench' })
+      const results: Record<string, unknown> = { rows: ROWS, levels: LEVELS * 2 }
+      for (const way of ['polars', 'json', 'pandas_csv']) {
+        const env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key, BENCH_MARKET: MARKET }
+        const { seconds, cpu, mb, rows } = JSON.parse(await runPython(python, way, env)) as Figures
+        if (rows !== ROWS) throw new Error(`${way} read ${rows} rows`)
+        // Of the client alone; on a busy machine the CPU says more than the clock.
+        const figures = { [`${way}_s`]: seconds, [`${way}_cpu_s`]: cpu, [`${way}_peak_mb`]: mb }
+        Object.assign(results, figures)
+      }
+      await server.close(500)
+      const over = (unit: string): number =>
+        Math.round((Number(results[`json_${unit}`]) / Number(results[`polars_${unit}`])) * 10) / 10
+      return { ...results, json_over_polars: over('s'), json_over_polars_cpu: over('cpu_s') }
+    } finally {
+      access.close()
+      await store.close()
+    }
+  })
+}
+
+type Figures = Readonly<Record<'seconds' | 'cpu' | 'mb' | 'rows', number>>
+
+async function runPython(
+  python: string,
+  way: string,
+  env: Readonly<Record<string, string>>,
+): Promise<string> {
+  const program = join(import.meta.dirname, 'python/read_books.py')
+  const child = spawn(python, [program, way], {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let text = ''
+  child.stdout.on('data', (bytes) => (text += String(bytes)))
+  const code = await new Promise((resolve) => child.once('close', resolve))
+  if (code !== 0) throw new Error(`${way} ended with ${String(code)}`)
+  return text
+}
+
+async function writeMarket(store: EmbeddedStore): Promise<void> {
+  const made = { venue: VENUE, origin: 'emulator', recorder: 'bench', normalizer: 1 } as const
+  const books = makeBooks()
+  for (let index = 0; index < ROWS; index += BATCH) {
+    const observations: Observation[] = []
+    for (let count = 0; count < Math.min(BATCH, ROWS - index); count++) {
+      observations.push(books.next().value!)
+    }
+    const revisions =
+      index === 0
+        ? [{ kind: 'market', received: BEGIN as Micros, journal: 1, record: recordOf() } as const]
+        : []
+    await store.append({ ...made, position: index + observations.length, revisions, observations })
+  }
+  await store.seal()
+}
+
+function recordOf(): MarketRecord {
+  return {
+    venue: VENUE,
+    marketId: MARKET,
+    status: 'open',
+    openTime: BEGIN as Micros,
+    closeTime: (BEGIN + 86_400_000_000) as Micros,
+    outcomes: ['Yes', 'No'].map((label, index) => ({ label, index })),
+    units: VENUES[VENUE].units,
+    native: {},
+  }
+}
+
+function* makeBooks(): Generator<Observation, undefined> {
+  const random = createRandom(3)
+  const instrument: Instrument = { venue: VENUE, market: MARKET, key: MARKET }
+  const assembler = new BookAssembler(instrument)
+  const cent = 10 ** (VENUES[VENUE].priceDecimals - 2)
+  const level = (cents: number): Level => ({
+    price: (cents * cent) as PriceTicks,
+    size: random.integer(1, 100_000) as SizeUnits,
+  })
+  const side = (best: number, step: number): Level[] =>
+    Array.from({ length: LEVELS }, (_, index) => level(best + index * step))
+  const first = { bids: side(49, -1), asks: side(51, 1) }
+  yield observed(
+    assembler.take({
+      kind: 'snapshot',
+      instrument,
+      ...first,
+      received: BEGIN as Micros,
+      journal: 1,
+    }),
+  )
+  for (let index = 1; ; index++) {
+    const isBid = random.chance(0.5)
+    const cents = isBid ? random.integer(40, 49) : random.integer(51, 60)
+    const change: BookChange = {
+      kind: 'change',
+      instrument,
+      changes: [{ ...level(cents), side: isBid ? 'bid' : 'ask' }],
+      signed: false,
+      received: (BEGIN + index * 50_000) as Micros,
+      journal: index + 1,
+    }
+    yield observed(assembler.take(change))
+  }
+}
+
+function observed(row: ReturnType<BookAssembler['take']>): Observation {
+  if ('violation' in row) throw new Error(row.detail)
+  return row
+}

@@ -1,0 +1,60 @@
+"""Reads a whole market in one of three ways and prints seconds, those of the CPU, peak memory and rows as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from priorbook import Client
+
+VENUE, MARKET = "venueb", os.environ["BENCH_MARKET"]
+
+
+def polars(client: Client) -> int:
+    """An Arrow stream into polars."""
+    return client.market(VENUE, MARKET).books().to_polars().height
+
+
+def json_pages(client: Client) -> int:
+    """Pages of JSON into polars, as the columns of the Arrow stream."""
+    import polars as pl
+
+    pages = client.market(VENUE, MARKET).snapshots(include_orderbook=True, limit=1000).pages()
+    columns: dict[str, list[object]] = {"id": [], "received_time": [], "best_bid": [], "best_ask": []}
+    ladders: dict[str, list[object]] = {"bids_price": [], "bids_size": [], "asks_price": [], "asks_size": []}
+    for page in pages:
+        for row in page.data:
+            for name, values in columns.items():
+                values.append(getattr(row, name))
+            ladders["bids_price"].append(row.bids.price)
+            ladders["bids_size"].append(row.bids.size)
+            ladders["asks_price"].append(row.asks.price)
+            ladders["asks_size"].append(row.asks.size)
+    lists = {name: pl.List(pl.Decimal(18, 4)) for name in ladders}
+    return pl.DataFrame({**columns, **ladders}, schema_overrides=lists).height
+
+
+def pandas_csv(client: Client) -> int:
+    """A CSV file into pandas; its ladders stay text."""
+    import pandas
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = client.download(Path(folder), venue=VENUE, market_id=MARKET, format="csv")
+        return len(pandas.read_csv(path, low_memory=False))
+
+
+WAYS = {"polars": polars, "json": json_pages, "pandas_csv": pandas_csv}
+
+with Client(os.environ["PRIORBOOK_URL"], os.environ["PRIORBOOK_KEY"]) as opened:
+    opened.health()
+    begun, used = time.monotonic(), time.process_time()
+    rows = WAYS[sys.argv[1]](opened)
+    seconds = round(time.monotonic() - begun, 2)
+    cpu = round(time.process_time() - used, 2)
+megabytes = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+print(json.dumps({"seconds": seconds, "cpu": cpu, "mb": megabytes, "rows": rows}))
