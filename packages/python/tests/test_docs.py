@@ -48,7 +48,7 @@ def test_examples_run(number: int, tmp_path: Path) -> None:
         text=True,
         env=env,
         cwd=tmp_path,
-        timeout=120,
+        timeout=300,
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")

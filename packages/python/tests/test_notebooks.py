@@ -25,7 +25,7 @@ def test_notebooks_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIORBOOK_KEY", SERVER["key"])
     monkeypatch.setenv("PRIORBOOK_CLI", f"{os.environ['PRIORBOOK_NODE']} {ROOT / 'packages/sdk/bin/priorbook.mjs'}")
     notebook = READ(path, as_version=4)
-    runner = NotebookClient(notebook, timeout=120, resources={"metadata": {"path": str(path.parent)}})
+    runner = NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}})
     runner.execute()
     outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
     assert not [output for output in outputs if output.output_type == "error"]
