@@ -296,7 +296,7 @@ export class World implements RunEnvironment {
     this.dataRows.set(feed, (this.dataRows.get(feed) ?? 0) + 1)
     for (const run of this.runs) {
       if (run.options.strategy.onData === undefined) continue
-      run.call(at, 'onData', (strategy, context) => strategy.onData!(feed, row, context))
+      run.receive(at, 'onData', (strategy, context) => strategy.onData!(feed, row, context))
     }
   }
 
@@ -307,7 +307,7 @@ export class World implements RunEnvironment {
       const view = Object.freeze({ asset, feed, edge, reason, start })
       for (const run of this.runs) {
         if (run.options.strategy.onReferenceGap === undefined) continue
-        run.call(at, 'onReferenceGap', (strategy, context) => {
+        run.receive(at, 'onReferenceGap', (strategy, context) => {
           strategy.onReferenceGap!(view, context)
         })
       }

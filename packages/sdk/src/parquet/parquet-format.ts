@@ -9,7 +9,7 @@ export const ENCODING = { plain: 0, rle: 3, delta: 5, dictionary: 8 } as const
 export type EncodingNumber = (typeof ENCODING)[keyof typeof ENCODING]
 
 /** Physical types of columns. */
-export const PHYSICAL = { int32: 1, int64: 2, byteArray: 6, fixed: 7 } as const
+export const PHYSICAL = { int32: 1, int64: 2, double: 5, byteArray: 6, fixed: 7 } as const
 
 /** How often a column has a value in a row. */
 export const REPETITION = { required: 0, optional: 1, repeated: 2 } as const
@@ -51,7 +51,7 @@ function writeValue(out: ByteWriter, value: Exclude<Thrift, boolean>): void {
   if (typeof value === 'number') writeZigzag(out, BigInt(value))
   else if (typeof value === 'bigint') writeZigzag(out, value)
   else if (typeof value === 'string') {
-    const bytes = Buffer.from(value)
+    const bytes = new TextEncoder().encode(value)
     out.varint(bytes.length)
     out.raw(bytes)
   } else if (isList(value)) {
