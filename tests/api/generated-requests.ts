@@ -127,6 +127,8 @@ function settle(pairs: readonly Pair[], { get }: Operation): readonly Pair[] {
     // A day is a range of its own, and a file of columns has its own style.
     if (get.operationId.startsWith('bulk')) {
       if (name === 'day') return !names.has('start_time') && !names.has('end_time')
+      // An archive of another tool's files has both datasets.
+      if (isArchive(pairs) && /^(dataset|origin|offset)$/.test(name)) return false
       return !/^(number_format|time_format|depth|include_orderbook|known_at|metric)$/.test(name)
     }
     if (get.operationId === 'panels' && isOfColumns(pairs)) {
@@ -134,6 +136,10 @@ function settle(pairs: readonly Pair[], { get }: Operation): readonly Pair[] {
     }
     return !(name === 'clock' && names.has('interval'))
   })
+}
+
+function isArchive(pairs: readonly Pair[]): boolean {
+  return pairs.some(([name, value]) => name === 'format' && /^(hft|nau|tar)/.test(value))
 }
 
 function isOfColumns(pairs: readonly Pair[]): boolean {
