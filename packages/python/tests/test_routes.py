@@ -67,6 +67,7 @@ def calls_of(client: Client, busiest: dict[str, ListedMarket]) -> list[Call]:
         lambda c: c.contract_snapshots(contract.id, interval="1s"),
         lambda c: c.contract_consolidated(contract.id, at=at, side="buy", size=Decimal("1")),
         lambda c: c.contract_spreads(contract.id, min_edge="0.01"),
+        lambda c: c.contract_leadlag(contract.id),
     ]
     assert middle.venue
     for venue, market in busiest.items():
