@@ -174,8 +174,8 @@ function toMethodText(method: Method, isAsync: boolean): string {
     ...(all.length > 0 ? ['*', ...all] : []),
   ]
   const wire = given.map(([key]) => `                ${JSON.stringify(key)}: ${pythonName(key)},\n`)
-  const places = path.map((key) => `${key}=quoted(${key})`).join(', ')
-  const where = `${JSON.stringify(address)}${places === '' ? '' : `.format(${places})`}`
+  const filled = path.reduce((text, key) => text.replace(`{${key}}`, `{quoted(${key})}`), address)
+  const where = `${path.length === 0 ? '' : 'f'}${JSON.stringify(filled)}`
   const dataset = DATASETS[name]
   const more = isWalk
     ? `            resume=resume,\n${dataset === undefined ? '' : `            dataset=${JSON.stringify(dataset)},\n`}`

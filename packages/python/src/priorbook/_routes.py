@@ -159,7 +159,7 @@ class Routes(Caller):
         """One event with its markets."""
         return self._one(
             EventWithMarkets | None,
-            "/v3/events/{event_id}".format(event_id=quoted(event_id)),
+            f"/v3/events/{quoted(event_id)}",
             {
                 "venue": venue,
                 "limit": limit,
@@ -330,7 +330,7 @@ class Routes(Caller):
         """Reference prices of an asset."""
         return self._walk(
             ReferencePrice,
-            "/v3/reference/{asset}".format(asset=quoted(asset)),
+            f"/v3/reference/{quoted(asset)}",
             {
                 "feed": feed,
                 "start_time": start_time,
@@ -354,7 +354,7 @@ class Routes(Caller):
         """The reference price of an asset at an instant."""
         return self._one(
             list[ReferencePriceAt],
-            "/v3/reference/{asset}/asof".format(asset=quoted(asset)),
+            f"/v3/reference/{quoted(asset)}/asof",
             {
                 "at": at,
                 "feed": feed,
@@ -371,7 +371,7 @@ class Routes(Caller):
         """The raw message behind a reference price."""
         return self._one(
             Audit | None,
-            "/v3/reference/{asset}/audit".format(asset=quoted(asset)),
+            f"/v3/reference/{quoted(asset)}/audit",
             {
                 "id": id,
             },
@@ -416,7 +416,7 @@ class Routes(Caller):
         """One contract with its members, terms and differences."""
         return self._one(
             ContractWithTerms,
-            "/v3/contracts/{contract_id}".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}",
             {
             },
         )
@@ -431,7 +431,7 @@ class Routes(Caller):
         """The books of all members at one instant."""
         return self._one(
             ContractBooks,
-            "/v3/contracts/{contract_id}/books".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/books",
             {
                 "at": at,
                 "depth": depth,
@@ -451,7 +451,7 @@ class Routes(Caller):
         """The best prices of all members, aligned in time."""
         return self._walk(
             ContractSnapshot,
-            "/v3/contracts/{contract_id}/snapshots".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/snapshots",
             {
                 "interval": interval,
                 "start_time": start_time,
@@ -473,7 +473,7 @@ class Routes(Caller):
         """One book over all venues in net prices."""
         return self._one(
             Consolidated,
-            "/v3/contracts/{contract_id}/consolidated".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/consolidated",
             {
                 "at": at,
                 "side": side,
@@ -495,7 +495,7 @@ class Routes(Caller):
         """Where the venues disagreed by more than the fees."""
         return self._walk(
             Spread,
-            "/v3/contracts/{contract_id}/spreads".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/spreads",
             {
                 "min_edge": min_edge,
                 "start_time": start_time,
@@ -518,7 +518,7 @@ class Routes(Caller):
         """Which venue moves first."""
         return self._one(
             LeadLag,
-            "/v3/contracts/{contract_id}/leadlag".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/leadlag",
             {
                 "max_lag_ms": max_lag_ms,
                 "step_ms": step_ms,
@@ -606,7 +606,7 @@ class Routes(Caller):
         """The signed root of a day, and the proof of a market."""
         return self._one(
             DayProof | None,
-            "/v3/proofs/{day}".format(day=quoted(day)),
+            f"/v3/proofs/{quoted(day)}",
             {
                 "venue": venue,
                 "market_id": market_id,
@@ -1045,7 +1045,7 @@ class AsyncRoutes(AsyncCaller):
         """One event with its markets."""
         return await self._one(
             EventWithMarkets | None,
-            "/v3/events/{event_id}".format(event_id=quoted(event_id)),
+            f"/v3/events/{quoted(event_id)}",
             {
                 "venue": venue,
                 "limit": limit,
@@ -1216,7 +1216,7 @@ class AsyncRoutes(AsyncCaller):
         """Reference prices of an asset."""
         return self._walk(
             ReferencePrice,
-            "/v3/reference/{asset}".format(asset=quoted(asset)),
+            f"/v3/reference/{quoted(asset)}",
             {
                 "feed": feed,
                 "start_time": start_time,
@@ -1240,7 +1240,7 @@ class AsyncRoutes(AsyncCaller):
         """The reference price of an asset at an instant."""
         return await self._one(
             list[ReferencePriceAt],
-            "/v3/reference/{asset}/asof".format(asset=quoted(asset)),
+            f"/v3/reference/{quoted(asset)}/asof",
             {
                 "at": at,
                 "feed": feed,
@@ -1257,7 +1257,7 @@ class AsyncRoutes(AsyncCaller):
         """The raw message behind a reference price."""
         return await self._one(
             Audit | None,
-            "/v3/reference/{asset}/audit".format(asset=quoted(asset)),
+            f"/v3/reference/{quoted(asset)}/audit",
             {
                 "id": id,
             },
@@ -1302,7 +1302,7 @@ class AsyncRoutes(AsyncCaller):
         """One contract with its members, terms and differences."""
         return await self._one(
             ContractWithTerms,
-            "/v3/contracts/{contract_id}".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}",
             {
             },
         )
@@ -1317,7 +1317,7 @@ class AsyncRoutes(AsyncCaller):
         """The books of all members at one instant."""
         return await self._one(
             ContractBooks,
-            "/v3/contracts/{contract_id}/books".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/books",
             {
                 "at": at,
                 "depth": depth,
@@ -1337,7 +1337,7 @@ class AsyncRoutes(AsyncCaller):
         """The best prices of all members, aligned in time."""
         return self._walk(
             ContractSnapshot,
-            "/v3/contracts/{contract_id}/snapshots".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/snapshots",
             {
                 "interval": interval,
                 "start_time": start_time,
@@ -1359,7 +1359,7 @@ class AsyncRoutes(AsyncCaller):
         """One book over all venues in net prices."""
         return await self._one(
             Consolidated,
-            "/v3/contracts/{contract_id}/consolidated".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/consolidated",
             {
                 "at": at,
                 "side": side,
@@ -1381,7 +1381,7 @@ class AsyncRoutes(AsyncCaller):
         """Where the venues disagreed by more than the fees."""
         return self._walk(
             Spread,
-            "/v3/contracts/{contract_id}/spreads".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/spreads",
             {
                 "min_edge": min_edge,
                 "start_time": start_time,
@@ -1404,7 +1404,7 @@ class AsyncRoutes(AsyncCaller):
         """Which venue moves first."""
         return await self._one(
             LeadLag,
-            "/v3/contracts/{contract_id}/leadlag".format(contract_id=quoted(contract_id)),
+            f"/v3/contracts/{quoted(contract_id)}/leadlag",
             {
                 "max_lag_ms": max_lag_ms,
                 "step_ms": step_ms,
@@ -1492,7 +1492,7 @@ class AsyncRoutes(AsyncCaller):
         """The signed root of a day, and the proof of a market."""
         return await self._one(
             DayProof | None,
-            "/v3/proofs/{day}".format(day=quoted(day)),
+            f"/v3/proofs/{quoted(day)}",
             {
                 "venue": venue,
                 "market_id": market_id,
