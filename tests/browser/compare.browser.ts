@@ -322,7 +322,8 @@ describe('the page of a contract', () => {
     await visitor.page.getByText('No such contract is known').waitFor()
     await visitor.page.getByRole('link', { name: 'All contracts' }).click()
     await visitor.page.waitForURL(/\/contracts$/)
-    expect(await visitor.page.getByRole('heading', { name: 'Compare contracts' }).count()).toBe(1)
+    // The page is fetched when it is opened.
+    await visitor.page.getByRole('heading', { name: 'Compare contracts' }).waitFor()
     await visitor.close()
   })
 })
