@@ -42,7 +42,9 @@ FLAGS = (
     "rounded",
 )
 """The names of the bits of a row's flags, from the lowest on."""
+FULL_BOOK = 1
 RESTART = 64
+AFTER_GAP = 128
 NO_SOURCE = 65_536
 NO_NUMBER = 131_072
 MAX_COLUMN = 2**28

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from priorbook._chunk import FLAGS, RESTART, Chunk
+from priorbook._chunk import AFTER_GAP, FLAGS, FULL_BOOK, RESTART, Chunk
 from priorbook._query import from_micros
 from priorbook._tape_tables import parse_micros, rows_within
 from priorbook._venues import VENUES
@@ -139,6 +139,7 @@ def _book_stepper(chunk: Chunk, books: Books) -> Callable[[int], Event]:
             book.is_stale = False
         if flags[row] & RESTART:
             book.clear()
+        if flags[row] & (RESTART | AFTER_GAP | FULL_BOOK):
             book.is_stale = False
         for at in range(ends[row - 1] if row else 0, ends[row]):
             key = keys[at]
@@ -176,5 +177,6 @@ def _open_gap(books: Books, micros: int, gap: Mapping[str, Any]) -> Event:
     for (own_venue, own_key), book in books.items():
         is_own = gap["scope"] == "venue" or key in (own_key, book.market_id)
         if own_venue == venue and is_own:
-            book.clear()
+            # A row after the gap may tell only what differs from the book before it, so that its levels stay.
+            book.is_stale = True
     return Event("gap", micros, venue, key or "", key or "", gap["after_sequence"], (), None, gap)

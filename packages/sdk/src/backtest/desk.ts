@@ -21,6 +21,8 @@ export class Desk {
   private readonly ledger: Ledger
   private readonly orders: Orders
   private readonly tally: Tally
+  /** Called where an account changes without an order: what the strategy did itself it knows at once. */
+  onChange: (market: MarketState) => void = () => undefined
 
   constructor(
     markets: ReadonlyMap<string, MarketState>,
@@ -86,6 +88,7 @@ export class Desk {
     const merged = position.merge(wanted)
     market.updateHolding()
     this.ledger.noteCapital(position, this.queue.now)
+    this.onChange(market.state)
     return merged > 0
   }
 
@@ -98,6 +101,7 @@ export class Desk {
     const isDone = market.position.split(units)
     market.updateHolding()
     this.ledger.noteCapital(market.position, this.queue.now)
+    this.onChange(market.state)
     return isDone
   }
 

@@ -26,6 +26,7 @@ export type News =
       readonly view: GapView
     }
   | { readonly kind: 'reference'; readonly event: ReferenceEvent }
+  | { readonly kind: 'referenceGap'; readonly gap: Gap; readonly edge: 'open' | 'close' }
   | { readonly kind: 'call'; readonly hook: string; readonly run: HookCall }
 
 /** An event of a run's future. */

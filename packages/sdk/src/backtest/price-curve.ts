@@ -10,12 +10,21 @@ export class PriceCurve {
   /** When the next point is due. */
   due = -Infinity
   private step = 250_000
+  private restarts = false
+
+  /** A gap has ended: the next prices are a point, also where they are those of before. */
+  restart(): void {
+    this.restarts = true
+    this.due = -Infinity
+  }
 
   /** Adds the prices of a time, unless they are those of the last point. */
   add(at: number, bid: number | null, ask: number | null): void {
     this.due = at + this.step
     const last = this.points.at(-1)
-    if (last !== undefined && last[1] === bid && last[2] === ask) return
+    const isSame = last !== undefined && last[1] === bid && last[2] === ask
+    if (isSame && !this.restarts) return
+    this.restarts = false
     this.points.push([at, bid, ask])
     if (this.points.length <= MAX_POINTS) return
     this.points = this.points.filter((_, index) => index % 2 === 0)

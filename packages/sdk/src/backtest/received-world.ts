@@ -64,8 +64,8 @@ export class ReceivedWorld {
       state.closeGap(gap, at)
       return
     }
-    state.openGap(gap, at)
-    this.references.lose(gap)
+    // A market may have been created inside the gap, and then has it already.
+    if (!state.openGaps.includes(gap)) state.openGap(gap, at)
   }
 
   reference(event: ReferenceEvent): ReferenceView {
@@ -73,11 +73,12 @@ export class ReceivedWorld {
   }
 
   /** The market as it has been received so far. */
-  stateOf({ index, venue, marketId, name, assumed, assume }: MarketState): MarketState {
+  stateOf({ index, venue, marketId, name, assumed, assume, openGaps }: MarketState): MarketState {
     let state = this.markets.get(name)
     if (state === undefined) {
       state = new MarketState(index, venue, marketId, assume)
       if (assumed !== undefined) state.setRecord(assumed)
+      for (const gap of openGaps) state.openGap(gap, gap.start)
       this.markets.set(name, state)
     }
     return state

@@ -1,6 +1,6 @@
 import { gapId, parseReferenceKey, VENUES, type Gap, type Reference } from '../domain/index.ts'
 import type { ReferenceEvent } from '../replay/index.ts'
-import type { ReferenceView } from './strategy.ts'
+import type { ReferenceGapView, ReferenceView } from './strategy.ts'
 
 /** The reference prices as of now: the last one that was received of each series, unless a gap began since. */
 export class References {
@@ -25,16 +25,22 @@ export class References {
     return view
   }
 
-  /** A gap begins: what it concerns is not known until the next price. Gives the series it concerns. */
-  lose(gap: Gap): readonly Reference[] {
+  /** A gap begins or ends: what strategies hear of it, by the series that it concerns. */
+  views(gap: Gap, edge: 'open' | 'close'): readonly ReferenceGapView[] {
+    const { reason, start } = gap
+    const concerned = edge === 'open' ? this.lose(gap) : this.regain(gap)
+    return concerned.map(({ asset, feed }) => Object.freeze({ asset, feed, edge, reason, start }))
+  }
+
+  // What a gap concerns is not known until the next price.
+  private lose(gap: Gap): readonly Reference[] {
     const lost = this.concernedBy(gap)
     for (const { feed, asset } of lost) this.known.get(feed)?.delete(asset)
     if (lost.length > 0) this.lostBy.set(gapId(gap), lost)
     return lost
   }
 
-  /** A gap ends: gives the series that it concerned. */
-  regain(gap: Gap): readonly Reference[] {
+  private regain(gap: Gap): readonly Reference[] {
     const id = gapId(gap)
     const lost = this.lostBy.get(id) ?? []
     this.lostBy.delete(id)

@@ -135,6 +135,7 @@ export async function trainHoldout(
   if (!(from < split && split < to)) {
     throw new PriorbookError('invalid_argument', 'the split must lie within the range')
   }
+  requireFresh(options)
   const train = await runAll(
     { ...options, events: open(from, split), from, to: split },
     options.params,
@@ -146,6 +147,22 @@ export async function trainHoldout(
     [best.params],
   )
   return { train, best, holdout: holdout! }
+}
+
+// Training and test must share neither the memory of a strategy nor rows that can be read only once.
+function requireFresh({ strategy, data = [] }: Pick<RunOptions, 'strategy' | 'data'>): void {
+  if (typeof strategy !== 'function') {
+    const detail =
+      'a split needs a function that creates the strategy, so that the test begins fresh'
+    throw new PriorbookError('invalid_argument', detail)
+  }
+  for (const { name, rows } of data) {
+    const again =
+      Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]()
+    if ((again as unknown) !== rows) continue
+    const detail = `the rows of ${name} can be read only once: give something that can be read again`
+    throw new PriorbookError('invalid_argument', detail)
+  }
 }
 
 // Book rows between two calls of `onProgress`.

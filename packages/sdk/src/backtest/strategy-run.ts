@@ -82,6 +82,10 @@ export class StrategyRun {
     this.answered = latency.acknowledge === undefined ? undefined : new AnsweredAccount(present)
     if (this.answered !== undefined) this.answerLater(this.answered, latency.acknowledge!)
     const desk = new Desk(markets, find, queue, latency, ledger, orders, tally)
+    const { answered } = this
+    if (answered !== undefined) {
+      desk.onChange = (state) => answered.apply(answered.snapshot(state, undefined))
+    }
     const random = createRandom(seed, 'strategy')
     const account = this.answered ?? present
     const seen = {
@@ -105,6 +109,8 @@ export class StrategyRun {
 
   /** Lets news reach the strategy after the delay of its feed, in the order in which they happened. */
   deliver(at: number, news: News): void {
+    // Nobody hears the news of a strategy that failed.
+    if (!this.hooks.isAlive) return
     this.receivedAt = Math.max(this.receivedAt, at + (this.latency.feed?.() ?? 0))
     this.queue.add(this.receivedAt, { kind: 'news', news })
   }
@@ -371,6 +377,13 @@ export class StrategyRun {
         hooks.call('onReference', (strategy, context) => strategy.onReference?.(view, context))
         return
       }
+      case 'referenceGap':
+        for (const view of received.references.views(news.gap, news.edge)) {
+          hooks.call('onReferenceGap', (strategy, context) => {
+            strategy.onReferenceGap?.(view, context)
+          })
+        }
+        return
       case 'call':
         hooks.call(news.hook, news.run)
     }

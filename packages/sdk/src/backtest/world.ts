@@ -301,13 +301,11 @@ export class World implements RunEnvironment {
   }
 
   private applyReferenceGap({ gap, edge, at }: ReplayGapEvent): void {
-    const { reason, start } = gap
-    const concerned = edge === 'open' ? this.references.lose(gap) : this.references.regain(gap)
-    for (const { asset, feed } of concerned) {
-      const view = Object.freeze({ asset, feed, edge, reason, start })
+    if (this.isDelayed) return this.deliver(at, { kind: 'referenceGap', gap, edge })
+    for (const view of this.references.views(gap, edge)) {
       for (const run of this.runs) {
         if (run.options.strategy.onReferenceGap === undefined) continue
-        run.receive(at, 'onReferenceGap', (strategy, context) => {
+        run.call(at, 'onReferenceGap', (strategy, context) => {
           strategy.onReferenceGap!(view, context)
         })
       }
@@ -370,6 +368,7 @@ export class World implements RunEnvironment {
         for (const run of this.runs) run.gapOpens(state, view, at)
         this.tellGap(state, gap, view, at)
       } else if (state.closeGap(gap, at)) {
+        state.prices.restart()
         const span = this.gapSpans.findLast(
           (each) => each.market === state.name && each.reason === reason && each.end === undefined,
         )

@@ -68,9 +68,9 @@ function printComparison(comparison: Comparison, names: readonly [string, string
   ]
   const rows = figures.map((each) => [each.name, each.first, each.second, each.difference])
   const parts = [layTable([{ head: '' }, ...heads], rows)]
-  const { events, low, high } = confidence
+  const { events, low, high, is_small: isSmall } = confidence
   parts.push([
-    low === null
+    low === null || isSmall
       ? `too few events (${events}) for a band of the difference`
       : `difference of the result, 95 % of ${events} events resampled: ${low} to ${high}`,
   ])

@@ -58,9 +58,13 @@ function partsOf(job: BacktestJob, workers: number): BacktestJob[] {
 }
 
 function merge(parts: readonly Done[]): Done {
-  const best = parts.reduce((left, right) =>
-    Number(right.report.headline.pnl) > Number(left.report.headline.pnl) ? right : left,
-  )
+  // The windows of a walk do not compete: its report is that of the first one.
+  const isWalk = parts[0]!.walk.length > 0
+  const best = isWalk
+    ? parts[0]!
+    : parts.reduce((left, right) =>
+        Number(right.report.headline.pnl) > Number(left.report.headline.pnl) ? right : left,
+      )
   return {
     ...best,
     all: parts.flatMap(({ all }) => all),

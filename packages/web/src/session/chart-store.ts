@@ -223,9 +223,10 @@ export class ChartStore {
     const grown = withColumn(
       history,
       view.isComplement ? complementColumn(column, history.decimals) : column,
-      session.present.peek(),
+      Math.min(session.present.peek(), zoom?.to ?? Infinity),
     )
-    if (grown.columns.length > MAX_BUCKETS * 1.3) void this.load()
+    // A chosen span keeps its step; only a chart that follows the present gets a coarser one.
+    if (zoom === undefined && grown.columns.length > MAX_BUCKETS * 1.3) void this.load()
     else this.history.value = grown
   }
 

@@ -39,24 +39,27 @@ export type RunLog = {
   readonly end: LogEnd | undefined
 }
 
-const HOOKS = [
-  'onStart',
-  'onBook',
-  'onTrade',
-  'onGap',
-  'onFill',
-  'onOrder',
-  'onMarket',
-  'onMarketBegin',
-  'onMarketEnd',
-  'onSample',
-  'onReference',
-  'onReferenceGap',
-  'onData',
-  'onSettle',
-  'onTimer',
-  'onEnd',
-] as const satisfies readonly (keyof Strategy)[]
+// A record, so that no hook can be forgotten.
+const EVERY_HOOK: Readonly<Record<Exclude<keyof Strategy, 'name'>, true>> = {
+  onStart: true,
+  onBook: true,
+  onQuote: true,
+  onTrade: true,
+  onGap: true,
+  onFill: true,
+  onOrder: true,
+  onMarket: true,
+  onMarketBegin: true,
+  onMarketEnd: true,
+  onSample: true,
+  onReference: true,
+  onReferenceGap: true,
+  onData: true,
+  onSettle: true,
+  onTimer: true,
+  onEnd: true,
+}
+const HOOKS = Object.keys(EVERY_HOOK) as readonly (keyof typeof EVERY_HOOK)[]
 
 /** The same strategy; what happens to its orders is written as it happens, before its own hooks. */
 export function logStrategy(strategy: Strategy, write: (line: LogLine) => void): Strategy {

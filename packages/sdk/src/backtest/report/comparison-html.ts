@@ -15,7 +15,7 @@ export function comparisonHtml(
 ): string {
   const { figures, differences, markets, confidence } = compareReports(first, second)
   const band =
-    confidence.low === null
+    confidence.low === null || confidence.is_small
       ? `Too few events (${confidence.events}) for a confidence band of the difference.`
       : `Second less first: 95 % between ${confidence.low.toFixed(2)} and ${confidence.high!.toFixed(2)} over ${confidence.events} events, resampled.`
   const heads = ['figure', ...names, 'difference']

@@ -79,7 +79,7 @@ function tilesHtml({
 }: Report): string {
   const isOne = bracket === null || bracket.is_one_number
   const band =
-    confidence.low === null
+    confidence.low === null || confidence.is_small
       ? 'too few events for a confidence band'
       : `95 %: ${confidence.low.toFixed(2)} to ${confidence.high!.toFixed(2)} over ${confidence.events} events`
   const tiles: readonly Tile[] = [

@@ -41,15 +41,17 @@ export function performanceOf(world: World, run: StrategyRun): Performance {
   const days = dailyResults(run)
   const trips = marketPaths(engine.fills, settlements).flatMap((path) => path.trips)
   const amounts = days.map(({ pnl }) => pnl)
+  const isComplete = engine.fillCount === engine.fills.length
   const capital = ledger.capitalTime / Math.max(1, world.now - world.firstAt)
   return {
     days: days.map(({ day, pnl }) => ({ day: dayText(day), pnl: printMoney(pnl) })),
     sharpe: sharpeOf(amounts),
     sortino: sortinoOf(amounts),
-    round_trips: tripsOf(trips, engine.fillCount === engine.fills.length),
+    round_trips: tripsOf(trips, isComplete),
     turnover: capital <= 0 ? null : rounded(tally.volume / capital),
-    maker_share: makerShare(engine.fills),
-    time_in_market: timeShare(trips, world),
+    // Both need every fill; of long runs only the first ones are kept.
+    maker_share: isComplete ? makerShare(engine.fills) : null,
+    time_in_market: isComplete ? timeShare(trips, world) : null,
   }
 }
 

@@ -243,11 +243,12 @@ function comparisonPlot({ headline, bracket, confidence, baselines }: Report): P
     readonly high: number
   }[] = []
   const pnl = Number(headline.pnl)
+  const { low, high, is_small: isSmall } = confidence
   rows.push({
-    name: 'result ± 95 %',
-    low: confidence.low ?? pnl,
+    name: isSmall ? 'result' : 'result ± 95 %',
+    low: isSmall ? pnl : (low ?? pnl),
     mid: pnl,
-    high: confidence.high ?? pnl,
+    high: isSmall ? pnl : (high ?? pnl),
   })
   if (bracket !== null) {
     const models = [bracket.pessimistic, bracket.proportional, bracket.optimistic].map(Number)

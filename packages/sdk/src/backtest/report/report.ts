@@ -297,8 +297,10 @@ function floorNotices(world: World, from: number | undefined): string[] {
 }
 
 // Without fills a result of 0 says nothing, so the reasons come first.
-function refusalNotices({ tally, active }: StrategyRun): string[] {
-  if (tally.sent === 0 || tally.rejected < tally.sent) return []
+function refusalNotices({ tally, active, engine }: StrategyRun): string[] {
+  // Refused cancels are among the refusals, so that their number alone does not say it.
+  if (tally.sent === 0 || tally.arrived > 0 || engine.fillCount > 0) return []
+  if (tally.rejected < tally.sent) return []
   const reasons = Object.entries(tally.reasons)
     .toSorted(([left, many], [right, few]) => few - many || (left < right ? -1 : 1))
     .map(([reason, count]) => `${count} ${reason}: ${REJECT_REASONS[reason as RejectReason]}`)

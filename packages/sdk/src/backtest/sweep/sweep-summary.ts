@@ -55,12 +55,12 @@ export function summarizeSweep(reports: readonly Report[]): SweepSummary {
 }
 
 /** The results of the events that a run traded in. */
-export function resultsByEvent({ markets }: Report): number[] {
+export function resultsByEvent({ markets }: Report): ReadonlyMap<string, number> {
   const events = new Map<string, number>()
   for (const { event, fills, pnl } of markets) {
     if (fills > 0) events.set(event, (events.get(event) ?? 0) + Number(pnl))
   }
-  return [...events.values()]
+  return events
 }
 
 function toCell(report: Report): SweepCell {
@@ -70,7 +70,7 @@ function toCell(report: Report): SweepCell {
     pnl: headline.pnl,
     fees: headline.fees,
     fills: fills.count,
-    sharpe: sharpeOf(resultsByEvent(report)) ?? null,
+    sharpe: sharpeOf([...resultsByEvent(report).values()]) ?? null,
   }
 }
 

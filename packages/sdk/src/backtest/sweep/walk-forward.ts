@@ -73,7 +73,14 @@ export async function walkForward(
 
 /** Sums up the windows of a walk forward. */
 export function summarizeWalk(steps: readonly WalkStep[]): WalkSummary {
-  const sharpe = sharpeOf(steps.flatMap(({ test }) => resultsByEvent(test))) ?? null
+  // An event may last longer than a window: its results belong together.
+  const byEvent = new Map<string, number>()
+  for (const { test } of steps) {
+    for (const [event, pnl] of resultsByEvent(test)) {
+      byEvent.set(event, (byEvent.get(event) ?? 0) + pnl)
+    }
+  }
+  const sharpe = sharpeOf([...byEvent.values()]) ?? null
   return {
     format: 'priorbook-walk/1',
     tries_per_window: steps[0]?.tries ?? 0,

@@ -94,11 +94,10 @@ export const BACKTEST = defineCommand({
     if (options.compare) return compareReportFiles({ files: context.args, out, isJson, io })
     const scope = rollingScopeOf(context)
     const asked = jobOf(context, scope !== undefined)
-    if (
-      asked.log !== undefined &&
-      (asked.queue === undefined || asked.queue === 'bracket' || asked.sets > 1)
-    ) {
-      throw new UsageError('a log has one run', 'Choose one --queue model and one set of --params.')
+    if (asked.log !== undefined && !isOneRun(asked)) {
+      const hint =
+        'Choose one --queue model and one set of --params, and neither --split nor --walk-forward.'
+      throw new UsageError('a log has one run', hint)
     }
     const job = await withData(context, asked, scope, workers)
     const run = await runWorkers({ ...context, seconds }, job, workers)
@@ -193,6 +192,11 @@ function jobOf({ args, options, service }: Context, isRolling: boolean): Backtes
     log: options.log === undefined ? undefined : resolve(options.log),
     ...runOptionsOf(options),
   }
+}
+
+function isOneRun({ queue, sets, split, windows }: BacktestJob): boolean {
+  const isOneModel = queue !== undefined && queue !== 'bracket'
+  return isOneModel && sets === 1 && split === undefined && windows.length === 0
 }
 
 function windowsOf(
