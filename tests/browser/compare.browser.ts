@@ -323,7 +323,9 @@ describe('the page of a contract', () => {
     await visitor.page.getByRole('link', { name: 'All contracts' }).click()
     await visitor.page.waitForURL(/\/contracts$/)
     // The page is fetched when it is opened.
-    await visitor.page.getByRole('heading', { name: 'Compare contracts' }).waitFor()
+    const heading = visitor.page.getByRole('heading', { name: 'Compare contracts' })
+    await heading.waitFor()
+    expect(await heading.count()).toBe(1)
     await visitor.close()
   })
 })

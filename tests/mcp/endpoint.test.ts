@@ -50,6 +50,8 @@ describe('/mcp', () => {
     expect([broken.status, await broken.json()]).toMatchObject([400, { code: 'invalid_parameter' }])
     const strange = await post('{"hello":1}')
     expect(strange.status).toBe(400)
+    const list = await post(`[${LIST}]`)
+    expect([list.status, await list.json()]).toMatchObject([400, { code: 'invalid_parameter' }])
     const large = await post(JSON.stringify({ text: 'x'.repeat(300_000) }))
     expect([large.status, await large.json()]).toMatchObject([413, { code: 'body_too_large' }])
   })

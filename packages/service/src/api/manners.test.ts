@@ -18,6 +18,23 @@ async function say(port: number, text: string): Promise<string> {
   return answer
 }
 
+test('closes a connection that asked for a tunnel, whether or not the client closes its side', async () => {
+  const { server } = await createTestServer()
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0 })
+  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+  const closed = new Promise<void>((done) => socket.once('end', done))
+  socket.write('CONNECT example.org:443 HTTP/1.1\r\nHost: a\r\n\r\n')
+  socket.resume()
+  await closed
+  // The server has gone: a write is answered with a reset.
+  const reset = new Promise<string | undefined>((done) =>
+    socket.once('error', (error: NodeJS.ErrnoException) => done(error.code)),
+  )
+  const timer = setInterval(() => socket.write('x'), 20)
+  expect(['ECONNRESET', 'EPIPE']).toContain(await reset)
+  clearInterval(timer)
+})
+
 const END = 'Connection: close\r\n\r\n'
 const WEBSOCKET =
   'Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n'

@@ -91,7 +91,8 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
   const { server: http, certificate } = openServer(timeouts, options.tls, trouble)
   const sockets = serve(http, app, timeouts, refuse, (socket) => {
     const problem = new Problem('not_implemented', 'this is no proxy: it does not take CONNECT')
-    socket.end(toProblemResponse(problem, nextRequestId()))
+    // A client that does not close its side would keep the socket for ever.
+    socket.end(toProblemResponse(problem, nextRequestId()), () => socket.destroy())
   })
   stream.attach(http)
   return {

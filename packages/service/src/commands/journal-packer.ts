@@ -18,17 +18,31 @@ const RESTART_MS = 60_000
  */
 export async function packJournals(dir: string, signal: AbortSignal, log: Log): Promise<void> {
   while (!signal.aborted) {
-    const child = fork(ENTRY, [dir], { execArgv: [YOUNG_GENERATION] })
-    const ended = new Promise<void>((done) => child.once('exit', () => done()))
-    // Where it cannot even start, there is no exit.
-    child.once('error', (error) => log.warn({ error: error.message }, 'files are not packed'))
-    child.on('message', (message) => tell(message as PackerMessage, log))
-    const stop = (): void => void child.kill('SIGTERM')
-    signal.addEventListener('abort', stop, { once: true })
-    await ended
-    signal.removeEventListener('abort', stop)
-    if (!signal.aborted) log.warn({}, 'the process that packs journals ended: it starts again')
+    try {
+      await runChild(dir, signal, log)
+      if (!signal.aborted) log.warn({}, 'the process that packs journals ended: it starts again')
+    } catch (error) {
+      const detail = error instanceof Error ? error.message : String(error)
+      log.warn({ error: detail }, 'journals are not packed: it is tried again')
+    }
     await pause(RESTART_MS, undefined, { signal }).catch(() => undefined)
+  }
+}
+
+async function runChild(dir: string, signal: AbortSignal, log: Log): Promise<void> {
+  const child = fork(ENTRY, [dir], { execArgv: [YOUNG_GENERATION] })
+  const ended = new Promise<void>((done, fail) => {
+    child.once('exit', () => done())
+    // Where it cannot even start, there is no exit.
+    child.once('error', fail)
+  })
+  child.on('message', (message) => tell(message as PackerMessage, log))
+  const stop = (): void => void child.kill('SIGTERM')
+  signal.addEventListener('abort', stop, { once: true })
+  try {
+    await ended
+  } finally {
+    signal.removeEventListener('abort', stop)
   }
 }
 

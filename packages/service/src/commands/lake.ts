@@ -10,6 +10,7 @@ import {
 import { parseMicros, VENUE_IDS } from '@priorbook/sdk/domain'
 import { writeLake } from '../lake/write-lake.ts'
 import { openObjects } from '../objects/open-objects.ts'
+import { reachedFact } from '../recorder/batch.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 
@@ -48,6 +49,11 @@ export const lakeCommand = defineCommand({
         day: options.day,
         isRewritten: options.rewrite,
         partRows: options['part-rows'] ?? PART_ROWS,
+        async reached(venue) {
+          // Imported recordings are complete as they are.
+          const isRecorded = (await store.fact(`capture_started:${venue}`)) !== undefined
+          return isRecorded ? ((await store.fact(reachedFact(venue))) ?? 0) : Infinity
+        },
         onDay({ venue, dataset, day, rows, files }, isChanged) {
           if (isJson) return
           const what = isChanged ? `${printCount(files.length)} files` : 'unchanged'

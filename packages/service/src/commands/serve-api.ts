@@ -64,7 +64,7 @@ export async function serveApi(options: {
       ...(isRecording ? { isEmulated } : {}),
       ...(hosted === undefined ? {} : { isEmulated: hosted.report.isEmulated }),
       ...(demoTape === undefined ? {} : { demoTape }),
-      ...(startKey === undefined || config.api.startKey === 'off' ? {} : { startKey }),
+      ...withStartKey(startKey, config.api),
     },
     {
       count: config.api.workers === 0 ? workersFor(isRecording) : config.api.workers,
@@ -178,4 +178,12 @@ function firstLines(url: string, data: DataFolder, key: string | undefined): str
   control.close()
   const make = `priorbook-server keys create --plan desk --data ${data.path}`
   return [...places, ...(hasKeys ? [] : [`  no keys yet: ${make}`]), '', open, '']
+}
+
+// Behind a proxy every request comes from this machine.
+function withStartKey(
+  startKey: string | undefined,
+  { startKey: mode, trustProxy }: Config['api'],
+): { readonly startKey?: string } {
+  return startKey === undefined || mode === 'off' || trustProxy.length > 0 ? {} : { startKey }
 }

@@ -107,7 +107,8 @@ async function moveFile(order: AwayOrder, name: SegmentName): Promise<number | u
   // Without a readable block the age of the file is not known, so it stays.
   if (survey === undefined || newest === undefined || newest >= order.before) return undefined
   const bytes = await readFile(name.path).catch(orGone)
-  if (bytes === undefined) return undefined
+  // A file that was packed since the survey has other places: the next pass moves it.
+  if (bytes === undefined || bytes.length !== survey.stats.bytes) return undefined
   const digest = await hashOf(bytes, order)
   const hash = digest.toString('hex')
   const object = `${prefixOf(venue)}${basename(name.path, '.pbj')}-${hash.slice(0, 24)}.pbj`

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   existsSync,
@@ -55,7 +56,7 @@ export type PackReport = {
 }
 
 // A file while it is written, with the process that writes it; readers ignore such names.
-const UNFINISHED = /^\d{16}\.pbj\.(\d+)\.packing$/
+const UNFINISHED = /^\d{16}\.pbj\.(\d+)-[0-9a-f]+\.packing$/
 
 /**
  * Packs the finished files of a journal: messages of one shape become a template and columns. A packed file takes the
@@ -93,17 +94,20 @@ async function rewriteFile(
   const before = statSync(name.path, { throwIfNoEntry: false })
   const segment = before === undefined ? undefined : openSegment(name)
   if (before === undefined || segment === undefined || segment.name.isAway) return
-  const path = `${name.path}.${process.pid}.packing`
+  // The number of a process is not unique where containers share a folder.
+  const path = `${name.path}.${process.pid}-${randomBytes(6).toString('hex')}.packing`
   try {
     if (segment.header?.version === version) return
     const records = await writeCopy(segment, path, version, pace)
-    if (records === undefined || !(await isEqual(name, path, pace))) {
+    const isGood = records !== undefined && (await isEqual(name, path, pace))
+    // Retention, or a move to other storage, may have removed the file since.
+    if (statSync(name.path, { throwIfNoEntry: false })?.ino !== before.ino) return
+    if (!isGood) {
       report.damaged.push(name.path)
       return
     }
     // When the file was written decides when it may leave this machine.
     utimesSync(path, before.atime, before.mtime)
-    // Retention, or a move to other storage, may have removed the file since.
     if (statSync(name.path, { throwIfNoEntry: false })?.ino !== before.ino) return
     const { size: after } = statSync(path)
     renameSync(path, name.path)
@@ -130,7 +134,7 @@ async function writeCopy(
 ): Promise<number | undefined> {
   const { header, name } = segment
   if (header === undefined) return undefined
-  const fd = openSync(path, 'w', 0o600)
+  const fd = openSync(path, 'wx', 0o600)
   try {
     writeFully(fd, toFileHeader({ ...header, version }), 0)
     let at = FILE_HEADER_BYTES
@@ -202,6 +206,10 @@ async function isEqual(name: SegmentName, packed: string, pace: Pace): Promise<b
       await pace.step()
     }
     return records.next().done === true
+  } catch (error) {
+    // A copy that cannot be read back is not equal.
+    if (error instanceof PriorbookError && error.code === 'corrupt_journal') return false
+    throw error
   } finally {
     original?.close()
     copy?.close()

@@ -84,6 +84,13 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
     gaps: distinctGaps(gaps).map((gap) => toGapJson(gap)),
   }
   if (before === undefined && files.length === 0 && gaps.length === 0) return undefined
+  // What retention has removed from the tape since stays in the lake.
+  const isTrimmed = gaps.some(({ reason }) => reason === 'retention')
+  if (before !== undefined && isTrimmed && manifest.rows < before.rows) {
+    const own = new Set(before.files.map(({ name }) => name))
+    for (const { name } of files) if (!own.has(name)) await objects.remove(name)
+    return { manifest: before, isChanged: false }
+  }
   const isChanged = before === undefined || contentOf(before) !== contentOf(manifest)
   if (isChanged && !(await putManifest(objects, manifest))) {
     throw new PriorbookError('store_locked', `another process writes ${folder} of the lake`)

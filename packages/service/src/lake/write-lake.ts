@@ -20,6 +20,8 @@ export type LakeOrder = {
   /** True to make days again that the lake has, such as after a rebuild. */
   readonly isRewritten: boolean
   readonly partRows: number
+  /** Up to when the rows and gaps of a venue are stored; Infinity where nothing is recorded any more. */
+  reached(venue: VenueId): Promise<number>
   onDay(manifest: LakeManifest, isChanged: boolean): void
 }
 
@@ -32,11 +34,12 @@ export async function writeLake(order: LakeOrder): Promise<LakeReport> {
   for (const venue of order.venue === undefined ? VENUE_IDS : [order.venue]) {
     const first = await firstDay(order.store, venue)
     if (first === undefined) continue
+    const reached = await order.reached(venue)
     for (const dataset of LAKE_DATASETS) {
       if (isSampled(dataset) && !VENUES[venue].metrics.includes(dataset)) {
         continue
       }
-      await writeDataset(order, venue, dataset, first, report)
+      await writeDataset(order, venue, dataset, first, reached, report)
     }
   }
   return report
@@ -47,6 +50,7 @@ async function writeDataset(
   venue: VenueId,
   dataset: LakeDataset,
   first: number,
+  reached: number,
   report: LakeReport,
 ): Promise<void> {
   const { store, objects, now, partRows, isRewritten } = order
@@ -54,6 +58,8 @@ async function writeDataset(
   const stored = await filesByDay(objects, venue, dataset)
   const context = contextOf(store, now)
   for (let day = first; day + DAY_MICROS + AFTER_DAY <= now; day += DAY_MICROS) {
+    // A recorder that stood still has yet to say what it missed.
+    if (day + DAY_MICROS > reached) break
     if (order.day !== undefined && order.day !== day) continue
     const text = dayText(day)
     const before = manifests.get(text)

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdtemp, open, rm, stat } from 'node:fs/promises'
+import { mkdtemp, open, readdir, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -21,7 +21,37 @@ export async function makeConverted(
   tool: ToolFormat,
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const folder = await mkdtemp(join(tmpdir(), 'priorbook-convert-'))
+  const release = await takeTurn(signal)
+  try {
+    return await makeArchive(context, scope, tool, signal)
+  } finally {
+    release()
+  }
+}
+
+// Archives need disk and a core: one after the other in each process.
+let lastTurn: Promise<void> = Promise.resolve()
+
+async function takeTurn(signal: AbortSignal): Promise<() => void> {
+  const before = lastTurn
+  let release: () => void = () => undefined
+  lastTurn = new Promise((done) => {
+    release = done
+  })
+  await before
+  if (signal.aborted) release()
+  signal.throwIfAborted()
+  return release
+}
+
+async function makeArchive(
+  context: ApiContext,
+  scope: BulkScope,
+  tool: ToolFormat,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  await removeStale()
+  const folder = await mkdtemp(join(tmpdir(), PREFIX))
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
   try {
     const sources: string[] = []
@@ -41,6 +71,20 @@ export async function makeConverted(
   } catch (error) {
     await remove()
     throw error
+  }
+}
+
+const PREFIX = 'priorbook-convert-'
+const STALE_MS = 6 * 3_600_000
+
+// Folders that were left by processes that were killed.
+async function removeStale(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    if (!name.startsWith(PREFIX)) continue
+    const path = join(tmpdir(), name)
+    const found = await stat(path).catch(() => undefined)
+    if (found === undefined || Date.now() - found.mtimeMs < STALE_MS) continue
+    await rm(path, { recursive: true, force: true })
   }
 }
 

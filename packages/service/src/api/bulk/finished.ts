@@ -66,8 +66,10 @@ function knownFacts(
 
 // Everything that changes bytes: the plan too, because a family may contain markets that it does not include.
 function keyOf(scope: BulkScope, format: FileFormat): string {
-  const { ladders, depth, style, grant, windowStart, notices } = scope
-  const cut = { ladders, depth, style, plan: grant.plan, windowStart, notices }
+  const { ladders, depth, style, grant, windowStart, start, notices } = scope
+  // A window that begins before the file changes nothing, and moves with every request.
+  const window = windowStart >= start ? windowStart : null
+  const cut = { ladders, depth, style, plan: grant.plan, window, notices }
   return JSON.stringify([format, describeScope(scope), cut])
 }
 

@@ -51,6 +51,8 @@ export async function describeFiles(
       hash.update(piece)
       bytes += piece.length
     }
+    // Where the client went away the file ended early: its facts are not those of the whole one.
+    signal.throwIfAborted()
     const facts = { bytes, sha256: hash.digest('hex') }
     if (scope.isFinal) rememberFacts(context, scope, format, facts)
     files.push({ ...fileOf(scope, format), ...facts })

@@ -28,6 +28,11 @@ export function createMcpEndpoint(
       return
     }
     const message = parse(await readBody(request))
+    if (Array.isArray(message)) {
+      throw new Problem('invalid_parameter', 'the body is a list: send one message at a time')
+    }
+    const gone = new AbortController()
+    pending.response.once('close', () => gone.abort())
     // Few services are asked by models, so that the protocol is loaded by the first question.
     const [{ answerMessage }, { createClient }] = await Promise.all([
       import('@priorbook/sdk/mcp'),
@@ -35,7 +40,12 @@ export function createMcpEndpoint(
     ])
     const url = addressOf(request)
     const key = /^Bearer\s+(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-    const client = createClient({ url, key, retries: RETRY, fetch: fetchInside(handle, request) })
+    const client = createClient({
+      url,
+      key,
+      retries: RETRY,
+      fetch: fetchInside(handle, request, gone.signal),
+    })
     const headers = Object.entries(request.headers).flatMap(([name, value]) =>
       typeof value === 'string' ? [[name, value] satisfies [string, string]] : [],
     )
@@ -64,9 +74,15 @@ async function send(pending: PendingRequest, answer: Response): Promise<void> {
 }
 
 // Calls a route in this process, as a request of the same client would.
-function fetchInside(handle: RequestListener, outer: IncomingMessage): typeof globalThis.fetch {
+function fetchInside(
+  handle: RequestListener,
+  outer: IncomingMessage,
+  gone: AbortSignal,
+): typeof globalThis.fetch {
   return async (input, init) => {
     const { pathname, search } = new URL(input instanceof Request ? input.url : input)
+    // Nobody waits for the answer any more.
+    gone.throwIfAborted()
     const headers = Object.fromEntries(new Headers(init?.headers))
     const { remoteAddress } = outer.socket
     const {
@@ -75,6 +91,7 @@ function fetchInside(handle: RequestListener, outer: IncomingMessage): typeof gl
       rawPayload,
     } = await inject(handle, {
       method: 'GET',
+      signal: gone,
       url: `${pathname}${search}`,
       headers: { ...forwardedOf(outer), ...headers },
       ...(remoteAddress === undefined ? {} : { remoteAddress }),

@@ -177,7 +177,8 @@ export class StreamServer {
   private refuse(socket: Duplex, problem: Problem): void {
     const id = this.options.nextId()
     this.options.log?.info({ id, code: problem.code }, 'stream refused')
-    socket.end(toProblemResponse(problem, id))
+    // A client that does not close its side would keep the socket for ever.
+    socket.end(toProblemResponse(problem, id), () => socket.destroy())
   }
 
   private open(

@@ -6,7 +6,7 @@ const KEY = 'pb_live_0123456789'
 const OWN = { host: '127.0.0.1:8780', 'x-priorbook-origin': 'http://127.0.0.1:8780' }
 
 function isOwn(headers: Record<string, string>, remoteAddress = '127.0.0.1'): boolean {
-  return isOwnMachine({ headers, socket: { remoteAddress } as never })
+  return isOwnMachine({ headers, httpVersion: '1.1', socket: { remoteAddress } as never })
 }
 
 describe('the key of the start', () => {
@@ -16,6 +16,11 @@ describe('the key of the start', () => {
     expect(isOwn({ host: '[::1]:80', 'x-priorbook-origin': 'http://[::1]:80' }, '::1')).toBe(true)
     const named = { host: 'localhost:8780', 'x-priorbook-origin': 'https://localhost:8780' }
     expect(isOwn(named, '::ffff:127.0.0.1')).toBe(true)
+  })
+
+  it('is not for HTTP/1.0, which proxies speak and browsers do not', () => {
+    const socket = { remoteAddress: '127.0.0.1' } as never
+    expect(isOwnMachine({ headers: OWN, httpVersion: '1.0', socket })).toBe(false)
   })
 
   it.each([

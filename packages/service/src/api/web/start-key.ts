@@ -24,7 +24,10 @@ const PROXIED = [
 export function isOwnMachine({
   socket,
   headers,
-}: Pick<IncomingMessage, 'socket' | 'headers'>): boolean {
+  httpVersion,
+}: Pick<IncomingMessage, 'socket' | 'headers' | 'httpVersion'>): boolean {
+  // No browser speaks HTTP/1.0; proxies do, and some of them say nothing else of themselves.
+  if (httpVersion === '1.0') return false
   if (!isLoopback(socket.remoteAddress ?? '')) return false
   if (PROXIED.some((name) => headers[name] !== undefined)) return false
   const site = headers['sec-fetch-site']
