@@ -60,7 +60,10 @@ describe('the page of an event', () => {
     await visitor.page.getByText('No such event has been recorded').waitFor()
     await visitor.page.getByRole('link', { name: 'All events' }).click()
     await visitor.page.waitForURL(/\/events$/)
-    expect(await visitor.page.getByRole('heading', { name: 'Events' }).count()).toBe(1)
+    // The page is fetched when it is opened.
+    const heading = visitor.page.getByRole('heading', { name: 'Events' })
+    await heading.waitFor()
+    expect(await heading.count()).toBe(1)
     await visitor.close()
   })
 })
