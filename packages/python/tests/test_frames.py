@@ -164,7 +164,8 @@ def test_dataframes_hold_the_same(client: Client, busiest: dict[str, ListedMarke
     rows = market.books().to_arrow().to_pylist()
     assert market.books().to_polars().to_dicts() == rows
     pandas = market.books().to_pandas()
-    assert pandas["best_bid"].tolist() == [row["best_bid"] for row in rows]
+    bids = pandas["best_bid"]
+    assert [None if empty else bid for bid, empty in zip(bids, bids.isna(), strict=True)] == [row["best_bid"] for row in rows]
     assert str(pandas["received_time"].dtype) == "timestamp[us, tz=UTC][pyarrow]"
 
 
