@@ -34,6 +34,8 @@ export class SilenceDetector {
   readonly #minimum: number
   readonly #spacings: (number | undefined)[] = []
   #count = 0
+  /** The longest pause that is no silence; unknown after a message, because most are followed by another. */
+  #longest: number | undefined
 
   constructor(minimum: number) {
     this.#minimum = minimum
@@ -42,14 +44,21 @@ export class SilenceDetector {
   /** Learns the time between two messages; undefined where it tells nothing, which counts among the 64. */
   note(spacing: number | undefined): void {
     this.#spacings[this.#count++ % HABIT_SIZE] = spacing
+    this.#longest = undefined
   }
 
   /** True when a pause of this length is a silence. */
   isSilence(pause: number): boolean {
     if (pause <= this.#minimum) return false
-    // Sorted only here, because long pauses are rare and messages are not.
+    // Sorted only here, because long pauses are rare and messages are not; once in a pause, which is
+    // asked about many times a second.
+    this.#longest ??= HABIT_FACTOR * this.#median()
+    return pause > this.#longest
+  }
+
+  #median(): number {
     const known = this.#spacings.filter((spacing) => spacing !== undefined)
     const sorted = known.sort((a, b) => a - b)
-    return pause > HABIT_FACTOR * (sorted[sorted.length >> 1] ?? 0)
+    return sorted[sorted.length >> 1] ?? 0
   }
 }

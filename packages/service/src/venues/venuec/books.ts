@@ -44,6 +44,8 @@ const YOUNG_STEP_MS = 50
 const RESUBSCRIBE_AFTER = 3
 /** Recoveries of one token that are closer together than this count as repeated. */
 const CALM_MS = 30_000
+/** Bounds the time that looking at tokens takes: 20,000 are looked at once a second. */
+const LOOKED_AT_PER_MS = 20
 
 /** Ensures that every watched token has a book that equals the venue's. */
 export class BookKeeper {
@@ -52,6 +54,7 @@ export class BookKeeper {
   readonly #inFlight: CallsInFlight
   readonly #firsts: FirstBooks
   #comparisons = 0
+  #lookedMs = -Infinity
 
   constructor(options: BookKeeperOptions) {
     this.#options = options
@@ -101,16 +104,19 @@ export class BookKeeper {
     return isWatched
   }
 
-  /** Looks at every token and starts what it needs. */
+  /** Looks at every token and starts what it needs; many tokens are looked at less often. */
   tick(signal: AbortSignal): void {
     const { sockets, speed, quota } = this.#options
     const nowMs = this.#nowMs()
+    if (nowMs < this.#lookedMs + this.#tokens.size / LOOKED_AT_PER_MS) return
+    this.#lookedMs = nowMs
+    const venueMs = this.#venueMs()
     // With many tokens each is compared as often as its share of the quota allows.
     const perMs = (quota.limit * COMPARISON_SHARE) / quota.windowMs
     const roundMs = this.#tokens.size / perMs
     for (const token of this.#tokens.values()) {
       if (!sockets.isConnected(token.key)) continue
-      const isTrading = this.#isLive(token)
+      const isTrading = isLive(token.market, venueMs)
       token.setTrading(isTrading, nowMs)
       const comparisonMs = (isTrading ? COMPARISON_MS : QUIET_COMPARISON_MS) / speed
       const need = token.need(nowMs, Math.max(comparisonMs, roundMs))
@@ -162,8 +168,11 @@ export class BookKeeper {
 
   /** How many tokens of trading markets have no book. */
   get missing(): number {
+    const venueMs = this.#venueMs()
     let count = 0
-    for (const token of this.#tokens.values()) if (!token.hasBook && this.#isLive(token)) count++
+    for (const { hasBook, market } of this.#tokens.values()) {
+      if (!hasBook && isLive(market, venueMs)) count++
+    }
     return count
   }
 
