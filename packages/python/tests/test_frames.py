@@ -165,7 +165,9 @@ def test_dataframes_hold_the_same(client: Client, busiest: dict[str, ListedMarke
     assert market.books().to_polars().to_dicts() == rows
     pandas = market.books().to_pandas()
     bids = pandas["best_bid"]
-    assert [None if empty else bid for bid, empty in zip(bids, bids.isna(), strict=True)] == [row["best_bid"] for row in rows]
+    assert [None if empty else bid for bid, empty in zip(bids, bids.isna(), strict=True)] == [
+        row["best_bid"] for row in rows
+    ]
     assert str(pandas["received_time"].dtype) == "timestamp[us, tz=UTC][pyarrow]"
 
 
