@@ -412,12 +412,15 @@ class Routes(Caller):
     def contract(
         self,
         contract_id: str,
+        *,
+        known_at: TimeInput | None = None,
     ) -> Answer[ContractWithTerms]:
         """One contract with its members, terms and differences."""
         return self._one(
             ContractWithTerms,
             f"/v3/contracts/{quoted(contract_id)}",
             {
+                "known_at": known_at,
             },
         )
 
@@ -426,6 +429,7 @@ class Routes(Caller):
         contract_id: str,
         *,
         at: TimeInput,
+        known_at: TimeInput | None = None,
         depth: int | None = None,
     ) -> Answer[ContractBooks]:
         """The books of all members at one instant."""
@@ -434,6 +438,7 @@ class Routes(Caller):
             f"/v3/contracts/{quoted(contract_id)}/books",
             {
                 "at": at,
+                "known_at": known_at,
                 "depth": depth,
             },
         )
@@ -445,6 +450,7 @@ class Routes(Caller):
         interval: Interval | None = None,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
+        known_at: TimeInput | None = None,
         limit: int | None = None,
         resume: str | None = None,
     ) -> Walk[ContractSnapshot]:
@@ -456,6 +462,7 @@ class Routes(Caller):
                 "interval": interval,
                 "start_time": start_time,
                 "end_time": end_time,
+                "known_at": known_at,
                 "limit": limit,
             },
             resume=resume,
@@ -468,6 +475,7 @@ class Routes(Caller):
         at: TimeInput,
         side: OrderSide | None = None,
         size: DecimalInput | None = None,
+        known_at: TimeInput | None = None,
         depth: int | None = None,
     ) -> Answer[Consolidated]:
         """One book over all venues in net prices."""
@@ -478,6 +486,7 @@ class Routes(Caller):
                 "at": at,
                 "side": side,
                 "size": size,
+                "known_at": known_at,
                 "depth": depth,
             },
         )
@@ -489,6 +498,7 @@ class Routes(Caller):
         min_edge: DecimalInput | None = None,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
+        known_at: TimeInput | None = None,
         limit: int | None = None,
         resume: str | None = None,
     ) -> Walk[Spread]:
@@ -500,6 +510,7 @@ class Routes(Caller):
                 "min_edge": min_edge,
                 "start_time": start_time,
                 "end_time": end_time,
+                "known_at": known_at,
                 "limit": limit,
             },
             resume=resume,
@@ -514,6 +525,7 @@ class Routes(Caller):
         include_curve: bool | None = None,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
+        known_at: TimeInput | None = None,
     ) -> Answer[LeadLag]:
         """Which venue moves first."""
         return self._one(
@@ -525,6 +537,7 @@ class Routes(Caller):
                 "include_curve": include_curve,
                 "start_time": start_time,
                 "end_time": end_time,
+                "known_at": known_at,
             },
         )
 
@@ -1298,12 +1311,15 @@ class AsyncRoutes(AsyncCaller):
     async def contract(
         self,
         contract_id: str,
+        *,
+        known_at: TimeInput | None = None,
     ) -> Answer[ContractWithTerms]:
         """One contract with its members, terms and differences."""
         return await self._one(
             ContractWithTerms,
             f"/v3/contracts/{quoted(contract_id)}",
             {
+                "known_at": known_at,
             },
         )
 
@@ -1312,6 +1328,7 @@ class AsyncRoutes(AsyncCaller):
         contract_id: str,
         *,
         at: TimeInput,
+        known_at: TimeInput | None = None,
         depth: int | None = None,
     ) -> Answer[ContractBooks]:
         """The books of all members at one instant."""
@@ -1320,6 +1337,7 @@ class AsyncRoutes(AsyncCaller):
             f"/v3/contracts/{quoted(contract_id)}/books",
             {
                 "at": at,
+                "known_at": known_at,
                 "depth": depth,
             },
         )
@@ -1331,6 +1349,7 @@ class AsyncRoutes(AsyncCaller):
         interval: Interval | None = None,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
+        known_at: TimeInput | None = None,
         limit: int | None = None,
         resume: str | None = None,
     ) -> AsyncWalk[ContractSnapshot]:
@@ -1342,6 +1361,7 @@ class AsyncRoutes(AsyncCaller):
                 "interval": interval,
                 "start_time": start_time,
                 "end_time": end_time,
+                "known_at": known_at,
                 "limit": limit,
             },
             resume=resume,
@@ -1354,6 +1374,7 @@ class AsyncRoutes(AsyncCaller):
         at: TimeInput,
         side: OrderSide | None = None,
         size: DecimalInput | None = None,
+        known_at: TimeInput | None = None,
         depth: int | None = None,
     ) -> Answer[Consolidated]:
         """One book over all venues in net prices."""
@@ -1364,6 +1385,7 @@ class AsyncRoutes(AsyncCaller):
                 "at": at,
                 "side": side,
                 "size": size,
+                "known_at": known_at,
                 "depth": depth,
             },
         )
@@ -1375,6 +1397,7 @@ class AsyncRoutes(AsyncCaller):
         min_edge: DecimalInput | None = None,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
+        known_at: TimeInput | None = None,
         limit: int | None = None,
         resume: str | None = None,
     ) -> AsyncWalk[Spread]:
@@ -1386,6 +1409,7 @@ class AsyncRoutes(AsyncCaller):
                 "min_edge": min_edge,
                 "start_time": start_time,
                 "end_time": end_time,
+                "known_at": known_at,
                 "limit": limit,
             },
             resume=resume,
@@ -1400,6 +1424,7 @@ class AsyncRoutes(AsyncCaller):
         include_curve: bool | None = None,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
+        known_at: TimeInput | None = None,
     ) -> Answer[LeadLag]:
         """Which venue moves first."""
         return await self._one(
@@ -1411,6 +1436,7 @@ class AsyncRoutes(AsyncCaller):
                 "include_curve": include_curve,
                 "start_time": start_time,
                 "end_time": end_time,
+                "known_at": known_at,
             },
         )
 

@@ -350,11 +350,15 @@ export const ROUTES = {
     },
     ...ROWS,
   },
-  contract: { address: '/v3/contracts/{contract_id}', path: CONTRACT, query: STYLE_PARAMS },
+  contract: {
+    address: '/v3/contracts/{contract_id}',
+    path: CONTRACT,
+    query: { ...KNOWN_AT_PARAM, ...STYLE_PARAMS },
+  },
   contract_books: {
     address: '/v3/contracts/{contract_id}/books',
     path: CONTRACT,
-    query: { at: required(timeParam()), ...DEPTH_PARAM, ...STYLE_PARAMS },
+    query: { at: required(timeParam()), ...KNOWN_AT_PARAM, ...DEPTH_PARAM, ...STYLE_PARAMS },
   },
   contract_snapshots: {
     address: '/v3/contracts/{contract_id}/snapshots',
@@ -362,6 +366,7 @@ export const ROUTES = {
     query: {
       ...INTERVAL_PARAM,
       ...RANGE_PARAMS,
+      ...KNOWN_AT_PARAM,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
       ...FORMAT_PARAM,
@@ -375,6 +380,7 @@ export const ROUTES = {
       at: required(timeParam()),
       side: ORDER_SIDE,
       size: SIZE_PARAM,
+      ...KNOWN_AT_PARAM,
       ...DEPTH_PARAM,
       ...STYLE_PARAMS,
     },
@@ -386,6 +392,7 @@ export const ROUTES = {
       /** Edges up to this are left out. */
       min_edge: textParam(20, '0.01', '^\\d+(\\.\\d+)?$'),
       ...RANGE_PARAMS,
+      ...KNOWN_AT_PARAM,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
       ...FORMAT_PARAM,
@@ -401,6 +408,7 @@ export const ROUTES = {
       step_ms: integerParam(1, 10_000),
       include_curve: flagParam(),
       ...RANGE_PARAMS,
+      ...KNOWN_AT_PARAM,
       ...STYLE_PARAMS,
     },
   },

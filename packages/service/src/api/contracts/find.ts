@@ -2,10 +2,12 @@ import {
   deriveTerms,
   parseContractId,
   printContractId,
+  printMicros,
   titleWords,
   type ContractSubject,
   type MarketRecord,
   type MarketTerms,
+  type Micros,
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
@@ -34,6 +36,8 @@ export type FoundContract = {
   readonly members: readonly ContractMember[]
   /** Markets that the operator's file leaves out. */
   readonly refused: readonly { readonly state: MarketState; readonly why: string }[]
+  /** Members of now whose record of the wanted time was removed by retention. */
+  readonly forgotten: readonly MarketState[]
 }
 
 /** A contract as one caller sees it. */
@@ -42,15 +46,21 @@ export type SeenContract = FoundContract & {
   readonly withheld: readonly VenueId[]
 }
 
-/** Finds a contract and what of it a plan includes; throws `Problem` where that is nothing. */
+/**
+ * Finds a contract and what of it a plan includes; throws `Problem` where that is nothing. With `knownAt` it is the
+ * contract by the records of that time.
+ */
 export async function findContract(
   context: ApiContext,
   grant: Grant,
   id: string,
+  knownAt?: Micros,
 ): Promise<SeenContract> {
-  const contract = await lookUp(context, id)
+  if (knownAt !== undefined) requireKnown(context, grant, knownAt)
+  const contract = await lookUp(context, id, knownAt)
   if (contract === undefined) {
-    throw new Problem('unknown_contract', `no market of the contract ${show(id)} is recorded`, {
+    const when = knownAt === undefined ? 'is recorded' : 'was recorded at known_at'
+    throw new Problem('unknown_contract', `no market of the contract ${show(id)} ${when}`, {
       param: 'contract_id',
       hint: hintFor(id),
     })
@@ -65,6 +75,16 @@ export async function findContract(
   return seen
 }
 
+function requireKnown({ now }: ApiContext, grant: Grant, knownAt: Micros): void {
+  const window = grant.windowStart(now())
+  if (knownAt >= window) return
+  const detail = `the plan ${grant.plan} does not reach back to known_at`
+  throw new Problem('plan_required', detail, {
+    param: 'known_at',
+    hint: `It reaches back to ${printMicros(window)}.`,
+  })
+}
+
 /** What of a contract a plan includes. */
 export function seenBy(contract: FoundContract, grant: Grant): SeenContract {
   const isSeen = ({ state: { record } }: Pick<ContractMember, 'state'>): boolean =>
@@ -72,7 +92,8 @@ export function seenBy(contract: FoundContract, grant: Grant): SeenContract {
   const members = contract.members.filter(isSeen)
   const hidden = contract.members.filter((member) => !isSeen(member))
   const withheld = [...new Set(hidden.map(({ state }) => state.record.venue))]
-  return { ...contract, members, refused: contract.refused.filter(isSeen), withheld }
+  const forgotten = contract.forgotten.filter((state) => isSeen({ state }))
+  return { ...contract, members, refused: contract.refused.filter(isSeen), forgotten, withheld }
 }
 
 /** What an operator says about contracts. */
@@ -89,7 +110,11 @@ type Known = {
 const MAX_KNOWN = 1024
 const known = new WeakMap<StoreReader, Known>()
 
-async function lookUp(context: ApiContext, id: string): Promise<FoundContract | undefined> {
+async function lookUp(
+  context: ApiContext,
+  id: string,
+  knownAt: Micros | undefined,
+): Promise<FoundContract | undefined> {
   const { store } = context
   const operator = operatorOf(context)
   const stamp = await store.stamp()
@@ -98,10 +123,11 @@ async function lookUp(context: ApiContext, id: string): Promise<FoundContract | 
     cache = { stamp, operator, contracts: new BoundedMap(MAX_KNOWN) }
     known.set(store, cache)
   }
-  let contract = cache.contracts.get(id)
+  const name = knownAt === undefined ? id : `${id}@${knownAt}`
+  let contract = cache.contracts.get(name)
   if (contract === undefined) {
-    contract = await readContract(store, operator, id)
-    if (contract !== undefined) cache.contracts.set(id, contract)
+    contract = await readContract(store, operator, id, knownAt)
+    if (contract !== undefined) cache.contracts.set(name, contract)
   }
   return contract
 }
@@ -111,10 +137,11 @@ export async function readContract(
   store: StoreReader,
   operator: OperatorContracts,
   id: string,
+  knownAt?: Micros,
 ): Promise<FoundContract | undefined> {
   const subject = parseContractId(id)
-  const markets = subject === undefined ? [] : await marketsOf(store, subject)
-  return joinContract(store, operator, { id, subject, markets })
+  const found = subject === undefined ? NO_MARKETS : await marketsOf(store, subject, knownAt)
+  return joinContract(store, operator, { id, subject, ...found, knownAt })
 }
 
 /** Makes a contract of the markets that the rules found, and of what the operator says about it. */
@@ -125,9 +152,11 @@ export async function joinContract(
     readonly id: string
     readonly subject: ContractSubject | undefined
     readonly markets: readonly MarketState[]
+    readonly forgotten?: readonly MarketState[]
+    readonly knownAt?: Micros | undefined
   },
 ): Promise<FoundContract | undefined> {
-  const { id, subject } = found
+  const { id, subject, forgotten = [], knownAt } = found
   const named = operator.named.get(id)
   const members = new Map<string, ContractMember>()
   const refused: { state: MarketState; why: string }[] = []
@@ -140,24 +169,28 @@ export async function joinContract(
     }
   }
   // What an operator adds counts, whatever another line refuses in general.
-  for (const member of await namedMembers(store, named)) members.set(nameOf(member.state), member)
-  if (members.size === 0 && refused.length === 0) return undefined
+  for (const member of await namedMembers(store, named, knownAt)) {
+    members.set(nameOf(member.state), member)
+  }
+  if (members.size + refused.length + forgotten.length === 0) return undefined
   return {
     id,
     subject,
     title: named?.title,
     members: [...members.values()].sort(compareMembers),
     refused,
+    forgotten,
   }
 }
 
 async function namedMembers(
   store: StoreReader,
   named: NamedContract | undefined,
+  knownAt: Micros | undefined,
 ): Promise<readonly ContractMember[]> {
   const members: ContractMember[] = []
   for (const { venue, marketId, yes } of named?.members ?? []) {
-    const state = await store.market(venue, marketId)
+    const state = await store.market(venue, marketId, knownAt)
     const wanted = yes.toLowerCase()
     const outcome = state?.record.outcomes.find(({ label }) => label.toLowerCase() === wanted)
     // A market that is not recorded yet, or has another outcome by that name, is not a member.
@@ -183,21 +216,55 @@ const MAX_READ = 500
 // Markets that close together and are looked at for one contract; more than any venue has.
 const MAX_VISITED = 4000
 
-/** The recorded markets that are about a subject. */
+type FoundMarkets = {
+  readonly markets: readonly MarketState[]
+  readonly forgotten: readonly MarketState[]
+}
+const NO_MARKETS: FoundMarkets = { markets: [], forgotten: [] }
+
+// The catalogue is that of now. A market whose close has moved since is looked for this far from its close of then.
+const MOVED_MICROS = 3_600_000_000
+
+/** The recorded markets that are about a subject, or were by their records of a time. */
 async function marketsOf(
   store: StoreReader,
   subject: ContractSubject,
-): Promise<readonly MarketState[]> {
+  knownAt: Micros | undefined,
+): Promise<FoundMarkets> {
   const { asset, closes } = subject
   const id = printContractId(subject)
-  const markets =
+  const moved = knownAt === undefined ? 0 : MOVED_MICROS
+  const listed =
     subject.kind === 'up_down'
-      ? await closingAt(store, closes, { asset, window: subject.window })
+      ? await closingAround(store, closes, moved, { asset, window: subject.window })
       : [
-          ...(await closingAt(store, closes, { asset })),
-          ...(await readTitled(store, asset, closes)),
+          ...(await closingAround(store, closes, moved, { asset })),
+          ...(await readTitled(store, asset, closes, moved)),
         ]
-  return markets.filter((state) => isAbout(state, id))
+  if (knownAt === undefined) {
+    return { markets: listed.filter((state) => isAbout(state, id)), forgotten: [] }
+  }
+  const markets: MarketState[] = []
+  const forgotten: MarketState[] = []
+  for (const state of listed) {
+    const { venue, marketId } = state.record
+    const isSame = state.knownAt <= knownAt
+    const known = isSame ? state : await store.market(venue, marketId, knownAt)
+    if (known !== undefined) {
+      if (isAbout(known, id)) markets.push(known)
+    } else if (isAbout(state, id) && (await isCut(store, state, knownAt))) forgotten.push(state)
+  }
+  return { markets, forgotten }
+}
+
+// True where retention removed the versions of a record up to a time.
+async function isCut(
+  store: StoreReader,
+  { record: { venue, marketId } }: MarketState,
+  knownAt: number,
+): Promise<boolean> {
+  const [first] = await store.revisions(venue, marketId, { limit: 1 })
+  return first !== undefined && first.revision > 1 && first.knownAt > knownAt
 }
 
 /** True for a market that the rules make a member of a contract. */
@@ -219,10 +286,12 @@ export async function readTitled(
   store: StoreReader,
   asset: string,
   closes: number,
+  moved = 0,
 ): Promise<readonly MarketState[]> {
   const markets: MarketState[] = []
   for (const { venue, word } of titleWords(asset)) {
-    markets.push(...(await closingAt(store, closes, { venue, hasAsset: false, text: word })))
+    const filters = { venue, hasAsset: false, text: word }
+    markets.push(...(await closingAround(store, closes, moved, filters)))
   }
   return markets
 }
@@ -233,33 +302,38 @@ type Filters = Pick<
 >
 
 // The list by close time begins at the time itself, because no venue's id is empty.
-async function closingAt(
+async function closingAround(
   store: StoreReader,
   closes: number,
+  moved: number,
   filters: Filters,
 ): Promise<readonly MarketState[]> {
   const found: MarketState[] = []
-  let after = { openTime: 0, value: closes as number | null, venue: '', marketId: '' }
+  const last = closes + moved
+  type Place = NonNullable<Parameters<StoreReader['markets']>[0]['after']>
+  let after: Place = { openTime: 0, value: closes - moved, venue: '', marketId: '' }
   let limit = FIRST_READ
   for (let visited = 0; visited < MAX_VISITED; visited += limit) {
     const page = await store.markets({
       ...filters,
       // A market that opens at its close is not one; this leaves the next round of a family unread.
-      end: closes,
+      end: last,
       sort: 'close_time',
       order: 'asc',
       after,
       limit,
     })
     for (const market of page.markets) {
-      if (market.sortValue !== closes) return found
+      const value = market.sortValue
+      if (value === null || value > last) return found
       found.push(market)
       const { venue, marketId } = market.record
-      after = { openTime: market.sortTime, value: closes, venue, marketId }
+      after = { openTime: market.sortTime, value, venue, marketId }
     }
     if (page.reached !== undefined) {
-      if (page.reached.value !== closes) return found
-      after = { ...page.reached, value: closes }
+      const { value } = page.reached
+      if (value === null || value === undefined || value > last) return found
+      after = page.reached
     }
     if (!page.hasMore) return found
     limit = Math.min(MAX_READ, limit * 4)

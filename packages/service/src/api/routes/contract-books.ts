@@ -8,8 +8,9 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import { findContract } from '../contracts/find.ts'
+import { asKnown } from '../contracts/known-store.ts'
 import { readMemberBooks, toReasonJson, type MemberBook } from '../contracts/member-book.ts'
-import { withheldNotice } from '../contracts/withheld.ts'
+import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type Route } from '../route.ts'
@@ -21,15 +22,21 @@ export const CONTRACT_BOOKS_ROUTE: Route = defineRoute(
     const { query, grant } = request
     const { at, depth } = query
     const style = styleOf(query)
-    const contract = await findContract(context, grant, request.path.contract_id)
-    const books = await readMemberBooks(context, grant, contract.members, at, style)
+    const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
+    const known = asKnown(context, query.known_at)
+    const books = await readMemberBooks(known, grant, contract.members, at, style)
     const data: ContractBooksJson = {
       contract_id: contract.id,
       at: timeJson(at, style)!,
       members: books.map((book) => toBookJson(book, at, depth, style)),
     }
     const count = books.filter(({ book }) => book !== undefined).length
-    return { kind: 'data', data, count, meta: noticeMeta(withheldNotice(contract)) }
+    return {
+      kind: 'data',
+      data,
+      count,
+      meta: noticeMeta(withheldNotice(contract), forgottenNotice(contract)),
+    }
   },
 )
 

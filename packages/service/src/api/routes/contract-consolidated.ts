@@ -17,6 +17,7 @@ import {
 } from '@priorbook/sdk/wire'
 import { printExact } from '../execution/exact.ts'
 import { findContract } from '../contracts/find.ts'
+import { asKnown } from '../contracts/known-store.ts'
 import {
   readMemberBooks,
   recordAt,
@@ -32,7 +33,7 @@ import {
   type NetLevel,
 } from '../contracts/net-book.ts'
 import { averagePrice, splitOrder, type OrderPart } from '../contracts/split-order.ts'
-import { withheldNotice } from '../contracts/withheld.ts'
+import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
@@ -48,9 +49,10 @@ export const CONTRACT_CONSOLIDATED_ROUTE: Route = defineRoute(
     const { at, side, depth = DEPTH } = query
     const style = styleOf(query)
     const size = readOrder(query.size, side)
-    const contract = await findContract(context, grant, request.path.contract_id)
-    const read = await readMemberBooks(context, grant, contract.members, at, style)
-    const members = await withFees(context, read, at)
+    const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
+    const known = asKnown(context, query.known_at)
+    const read = await readMemberBooks(known, grant, contract.members, at, style)
+    const members = await withFees(known, read, at)
     const books = members.flatMap(({ book, fees }, member): NetBook[] =>
       book === undefined || fees === undefined ? [] : [{ member, book, fees }],
     )
@@ -74,7 +76,12 @@ export const CONTRACT_CONSOLIDATED_ROUTE: Route = defineRoute(
       kind: 'data',
       data,
       count: 1,
-      meta: noticeMeta(short, mixedCollateral(books), withheldNotice(contract)),
+      meta: noticeMeta(
+        short,
+        mixedCollateral(books),
+        withheldNotice(contract),
+        forgottenNotice(contract),
+      ),
     }
   },
 )

@@ -9,6 +9,7 @@ import {
 } from '@priorbook/sdk/wire'
 import { Yielder } from '../../lib/yielder.ts'
 import { findContract } from '../contracts/find.ts'
+import { asKnown, presentOf } from '../contracts/known-store.ts'
 import { findLeadLag, type LagGrid, type LeadLag } from '../contracts/lead-lag.ts'
 import { memberInstruments, type MemberInstrument } from '../contracts/member-book.ts'
 import {
@@ -21,7 +22,7 @@ import {
 } from '../contracts/moves.ts'
 import { notOpenYet, openRange } from '../contracts/range.ts'
 import { windowOf } from '../contracts/to-json.ts'
-import { withheldNotice } from '../contracts/withheld.ts'
+import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { noticeMeta, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type Route } from '../route.ts'
@@ -41,14 +42,15 @@ export const CONTRACT_LEADLAG_ROUTE: Route = defineRoute(
     const style = styleOf(query)
     const { max_lag_ms: maxLag = MAX_LAG_MS, step_ms: step = STEP_MS } = query
     const grid = readGrid(maxLag, step)
-    const contract = await findContract(context, grant, request.path.contract_id)
+    const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
+    const known = asKnown(context, query.known_at)
     const { from, end: asked, range } = openRange(request, context, contract, {})
     const early = notOpenYet(request, context, contract)
     const { closes = Infinity } = windowOf(contract)
-    const end = early === undefined ? Math.min(asked, closes, context.now()) : from
+    const end = early === undefined ? Math.min(asked, closes, presentOf(context, query)) : from
     const start = from === 0 ? end - MAX_RANGE : from
     if (end - start > MAX_RANGE) throw tooMuch('the range is longer than a day')
-    const chosen = await memberInstruments(context, contract.members)
+    const chosen = await memberInstruments(known, contract.members)
     const read: MemberMoves[] = []
     for (const one of chosen) {
       const { window } = range
@@ -56,7 +58,7 @@ export const CONTRACT_LEADLAG_ROUTE: Route = defineRoute(
         throw tooMuch(`a member moved more than ${MAX_MOVES} times`)
       }
       read.push(
-        await readMoves(context, one, { start, end, window, signal, most: MAX_MOVES, onTooMany }),
+        await readMoves(known, one, { start, end, window, signal, most: MAX_MOVES, onTooMany }),
       )
     }
     const yielder = new Yielder()
@@ -91,8 +93,13 @@ export const CONTRACT_LEADLAG_ROUTE: Route = defineRoute(
       members: chosen.map((one, place) => toMemberJson(one, read[place]!)),
       pairs,
     }
-    const notices = [early, windowNotice(range), withheldNotice(contract)]
-    return { kind: 'data', data, count: pairs.length, meta: noticeMeta(...notices) }
+    const hidden = [withheldNotice(contract), forgottenNotice(contract)]
+    return {
+      kind: 'data',
+      data,
+      count: pairs.length,
+      meta: noticeMeta(early, windowNotice(range), ...hidden),
+    }
   },
 )
 

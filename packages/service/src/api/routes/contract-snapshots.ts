@@ -2,9 +2,10 @@ import { CONTRACT_SNAPSHOT_SCHEMA, contractOf, INTERVALS, membersOf } from '@pri
 import { toGapJson } from '@priorbook/sdk/wire'
 import { readAligned, toFlatRow } from '../contracts/aligned.ts'
 import { findContract, type ContractMember } from '../contracts/find.ts'
+import { asKnown, presentOf } from '../contracts/known-store.ts'
 import { memberInstruments } from '../contracts/member-book.ts'
 import { notOpenYet, openRange } from '../contracts/range.ts'
-import { withheldNotice } from '../contracts/withheld.ts'
+import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { rangeMeta, styleOf } from '../pages/page.ts'
@@ -17,15 +18,16 @@ export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
     const { query, grant, format } = request
     const { interval = '1m' } = query
     const style = styleOf(query)
-    const contract = await findContract(context, grant, request.path.contract_id)
+    const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
+    const known = asKnown(context, query.known_at)
     const page = openRange(request, context, contract, { interval })
     const early = notOpenYet(request, context, contract)
     const { rows, gaps, next } = await readAligned(
-      context,
+      known,
       contract.members,
       {
-        start: Number(page.state['at'] ?? (await beginOf(context, contract.members, page.from))),
-        end: early === undefined ? Math.min(page.end, context.now()) : 0,
+        start: Number(page.state['at'] ?? (await beginOf(known, contract.members, page.from))),
+        end: early === undefined ? Math.min(page.end, presentOf(context, query)) : 0,
         interval: INTERVALS[interval],
         limit: page.limit,
         window: page.range.window,
@@ -42,7 +44,12 @@ export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
         range: rangeMeta(page.range, style),
         member_gaps: gaps.map((gap) => toGapJson(gap, style)),
       },
-      notices: presentNotices(early, windowNotice(page.range), withheldNotice(contract)),
+      notices: presentNotices(
+        early,
+        windowNotice(page.range),
+        withheldNotice(contract),
+        forgottenNotice(contract),
+      ),
       page,
       next: next === undefined ? undefined : { at: next },
     })

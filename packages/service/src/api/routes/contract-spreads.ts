@@ -11,6 +11,7 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import { findContract } from '../contracts/find.ts'
+import { asKnown, presentOf } from '../contracts/known-store.ts'
 import { notOpenYet, openRange } from '../contracts/range.ts'
 import {
   findSpreads,
@@ -19,7 +20,7 @@ import {
   type FollowedMember,
 } from '../contracts/spreads.ts'
 import { windowOf } from '../contracts/to-json.ts'
-import { withheldNotice } from '../contracts/withheld.ts'
+import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { rangeMeta, styleOf, type Page } from '../pages/page.ts'
@@ -34,19 +35,21 @@ export const CONTRACT_SPREADS_ROUTE: Route = defineRoute(
     const { query, grant, signal } = request
     const style = styleOf(query)
     const minEdge = readEdge(query.min_edge)
-    const contract = await findContract(context, grant, request.path.contract_id)
+    const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
+    const known = asKnown(context, query.known_at)
     const page = openRange(request, context, contract, { min_edge: minEdge })
     const early = notOpenYet(request, context, contract)
     const { closes = Infinity } = windowOf(contract)
     // What is shown after the close cannot be traded.
-    const end = early === undefined ? Math.min(page.end, closes, context.now()) : page.from
+    const end =
+      early === undefined ? Math.min(page.end, closes, presentOf(context, query)) : page.from
     const start = page.from === 0 ? end - DAY_MICROS : page.from
     requireShort(start, end)
     const found = new SpreadPage(page)
     const members =
       end <= start
         ? []
-        : await findSpreads(context, contract.members, {
+        : await findSpreads(known, contract.members, {
             start,
             end,
             minEdge,
@@ -64,6 +67,7 @@ export const CONTRACT_SPREADS_ROUTE: Route = defineRoute(
         early ?? (page.isFirst && episodes.length === 0 ? NONE : undefined),
         windowNotice(page.range),
         withheldNotice(contract),
+        forgottenNotice(contract),
       ),
       page,
       next,

@@ -1,8 +1,9 @@
 import { contractOf, membersOf, CONTRACT_SCHEMA } from '@priorbook/sdk/wire'
 import { findContract } from '../contracts/find.ts'
+import { presentOf } from '../contracts/known-store.ts'
 import { walkContracts } from '../contracts/list.ts'
 import { toContractJson, toContractWithTermsJson } from '../contracts/to-json.ts'
-import { withheldNotice } from '../contracts/withheld.ts'
+import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { noticeMeta, presentNotices, searchNotice, windowNotice } from '../pages/notices.ts'
@@ -46,8 +47,10 @@ export const CONTRACTS_ROUTE: Route = defineRoute(
 export const CONTRACT_ROUTE: Route = defineRoute(
   contractOf('contract'),
   async (request, context) => {
-    const contract = await findContract(context, request.grant, request.path.contract_id)
-    const data = toContractWithTermsJson(contract, context.now(), styleOf(request.query))
-    return { kind: 'data', data, count: 1, meta: noticeMeta(withheldNotice(contract)) }
+    const { query, grant, path } = request
+    const contract = await findContract(context, grant, path.contract_id, query.known_at)
+    const data = toContractWithTermsJson(contract, presentOf(context, query), styleOf(query))
+    const notices = [withheldNotice(contract), forgottenNotice(contract)]
+    return { kind: 'data', data, count: 1, meta: noticeMeta(...notices) }
   },
 )
