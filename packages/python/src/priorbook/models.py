@@ -1718,6 +1718,7 @@ ProblemCode = Literal[
     "headers_too_large",
     "not_implemented",
     "internal_error",
+    "busy",
     "store_unavailable",
 ]
 

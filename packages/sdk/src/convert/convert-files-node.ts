@@ -20,6 +20,8 @@ export type ConvertOrder = {
   readonly folder: string
   /** True where files in the folder may be replaced. */
   readonly isForced: boolean
+  /** Called before bytes are written; may throw to end the work. */
+  readonly onBytes?: (bytes: number) => void
 }
 
 // Steps between two looks at how much waits in memory.
@@ -28,7 +30,7 @@ const FLUSH_STEPS = 4096
 /** Writes a replay as files of another tool. The folder gets finished files only. */
 export async function convertReplay(order: ConvertOrder): Promise<readonly ToolFile[]> {
   const { replay } = order
-  const folder = new OutFolder(order.folder)
+  const folder = new OutFolder(order.folder, order.onBytes)
   await folder.open(order.isForced)
   try {
     const writer = TOOLS[order.tool](folder)

@@ -8,9 +8,12 @@ const BLOCK = 1 << 20
 /** A folder that gets finished files only: they are written beside their place and moved when they are complete. */
 export class OutFolder {
   private readonly folder: string
+  private readonly onBytes: (bytes: number) => void
 
-  constructor(folder: string) {
+  /** Calls `onBytes` before each write; where it throws, nothing is written. */
+  constructor(folder: string, onBytes: (bytes: number) => void = () => undefined) {
     this.folder = folder
+    this.onBytes = onBytes
   }
 
   /** Creates the folder; one with files is refused unless they may be replaced. */
@@ -23,6 +26,7 @@ export class OutFolder {
 
   /** Appends to a part. No file stays open, because a family has thousands of instruments. */
   async append(part: string, bytes: Uint8Array): Promise<void> {
+    this.onBytes(bytes.length)
     const path = join(this.partsFolder, part)
     await mkdir(dirname(path), { recursive: true })
     await appendFile(path, bytes)

@@ -28,6 +28,7 @@ export const PROBLEMS = {
   headers_too_large: { status: 431, title: 'The header is too large.' },
   not_implemented: { status: 501, title: 'The server does not know this method.' },
   internal_error: { status: 500, title: 'Something went wrong here; it has been logged.' },
+  busy: { status: 503, title: 'There is no room for this request right now.' },
   store_unavailable: { status: 503, title: 'The store cannot be read right now.' },
 } as const
 

@@ -11,6 +11,7 @@ import { callerOf, createGrant, type PlanGrant } from './auth/grant.ts'
 import { redactKeys } from './auth/key-text.ts'
 import type { Plan } from './auth/plans.ts'
 import { deriveSecret } from './auth/control.ts'
+import { BoundedSpace } from './bulk/temp-space.ts'
 import { createCursorCodec } from './cursor.ts'
 import { createDocuments } from './docs/documents.ts'
 import { Dispatcher, mountRoute } from './http/dispatch.ts'
@@ -20,7 +21,7 @@ import { hostProblem } from './http/problem.ts'
 import { createOnFinished, type RequestLog } from './http/log.ts'
 import { PendingRequest, type MountedRoute, type OwnAnswer, type Target } from './http/request.ts'
 import { createMcpEndpoint, MCP_PATH } from './mcp/endpoint.ts'
-import type { ApiContext, Notice, Route, ServerInfo } from './route.ts'
+import type { ApiContext, Notice, Route, ServerInfo, TempSpace } from './route.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
 import { sendStartKey, START_KEY_PATH } from './web/start-key.ts'
@@ -57,6 +58,8 @@ export type AppOptions = {
   /** Bounds of unread answers. */
   readonly queue?: Partial<QueueLimits>
   readonly routes?: readonly Route[]
+  /** Max bytes on disk of files that are made before they are sent. */
+  readonly tempBytes?: number
 }
 
 /** The parts that an app shares with the server around it. */
@@ -107,8 +110,9 @@ export function createApp(options: AppOptions, parts: AppParts): App {
     stream: parts.stream,
     document: createDocuments(routes, access.plans, options.web !== undefined),
   }
-  const context = createContext(options, server, now)
-  const demo = createDemo(options, server, now)
+  const temp = new BoundedSpace(options.tempBytes)
+  const context: ApiContext = { ...createContext(options, server, now), temp }
+  const demo = createDemo(options, server, now, temp)
   const places = new Places(options.web)
   addRoutes(places, routes, context, demo)
   const { clientAddress = socketAddress } = options
@@ -223,7 +227,12 @@ function createContext(options: AppOptions, server: ServerInfo, now: () => Micro
   }
 }
 
-function createDemo(options: AppOptions, server: ServerInfo, now: () => Micros): App['demo'] {
+function createDemo(
+  options: AppOptions,
+  server: ServerInfo,
+  now: () => Micros,
+  temp: TempSpace,
+): App['demo'] {
   const { demo, access } = options
   if (demo === undefined) return undefined
   const secrets = access.cursorSecrets.map((secret) => deriveSecret(secret, 'demo'))
@@ -231,6 +240,7 @@ function createDemo(options: AppOptions, server: ServerInfo, now: () => Micros):
     store: demo.store,
     cursors: createCursorCodec(secrets),
     now,
+    temp,
     // Emulated data are shown while they are recorded; sample data have no recorder.
     ...(demo.store === options.store ? { server } : {}),
     ...(demo.store === options.store && options.contracts !== undefined

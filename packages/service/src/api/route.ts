@@ -131,6 +131,8 @@ export type ApiContext = {
   /** Absent where a handler runs without a server. */
   readonly server?: ServerInfo
   readonly now: () => Micros
+  /** Where files are made before they are sent; shared by all requests of the process. */
+  readonly temp?: TempSpace
   /** A notice for every answer, such as that the data are emulated. */
   readonly notice?: Notice
 }
@@ -237,14 +239,37 @@ export type Answer =
 /** The length of a file and the SHA-256 of its bytes. */
 export type FileFacts = { readonly bytes: number; readonly sha256: string }
 
-/** A file that can no longer change. */
+/** A file that can no longer change, as its range is concerned; its bytes may still differ when it is made again. */
 export type FinishedFile = {
   /** Its facts, where it was measured before. */
   known(): FileFacts | undefined
-  /** Makes the file to measure it, unless its facts are known. */
-  measure(): Promise<FileFacts>
-  /** The bytes [from, to). */
+  /** Its bytes, where they are kept. */
+  kept(): KeptFile | undefined
+  /** Makes the file, unless it is kept; undefined where it is too large to be kept. */
+  keep(): Promise<KeptFile | undefined>
+}
+
+/** Bytes on disk, all of one making. */
+export type KeptFile = {
+  readonly facts: FileFacts
+  /** The bytes [from, to): to be read to the end, or returned. */
   part(from: number, to: number): AsyncIterable<Uint8Array>
+}
+
+/** The space on disk that files of one process may use before they are sent. */
+export interface TempSpace {
+  /** Begins to count the bytes of a request. */
+  reserve(): TempReservation
+  /** Names how space is freed that is held for later requests; the function returns false where none is left. */
+  onFull(evict: () => boolean): void
+}
+
+/** The bytes of one request on disk. */
+export interface TempReservation {
+  /** Counts bytes before they are written; throws a `Problem` where there is no space for them. */
+  add(bytes: number): void
+  /** Gives the space back. */
+  release(): void
 }
 
 /** JSON text that is ready: envelopes insert it unchanged, which saves hot routes its rendering. */

@@ -18,7 +18,7 @@ type Timeouts = {
   /** How often slow requests are looked for. */
   readonly checkMs: number
   readonly keepAliveMs: number
-  /** For a socket without traffic. */
+  /** For a client that neither sends nor reads; work on an answer does not count. */
   readonly idleMs: number
 }
 
@@ -143,9 +143,11 @@ function serve(
   onConnect: (socket: Socket) => void,
 ): ReadonlySet<Socket> {
   const sockets = new Set<Socket>()
-  server.setTimeout(timeouts.idleMs)
+  const answers = closeIdleSockets(server, timeouts.idleMs)
   server.on('request', (request, response) => {
     const { socket } = request
+    answers.begin(socket)
+    response.once('close', () => answers.end(socket))
     if (!sockets.has(socket)) {
       sockets.add(socket)
       socket.once('close', () => sockets.delete(socket))
@@ -164,6 +166,32 @@ function serve(
   })
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
   return sockets
+}
+
+/**
+ * Closes sockets without traffic. A socket whose answer is still being made stays open: a file is made once before its
+ * first byte is sent where it has to be measured or converted, which can take minutes.
+ */
+function closeIdleSockets(
+  server: AnyServer,
+  idleMs: number,
+): { begin(socket: Socket): void; end(socket: Socket): void } {
+  const open = new WeakMap<Socket, number>()
+  const add = (socket: Socket, count: number): void =>
+    void open.set(socket, (open.get(socket) ?? 0) + count)
+  server.setTimeout(idleMs)
+  server.on('timeout', (socket: Socket) => {
+    // Bytes that wait in the socket mean that the client does not read.
+    const isMaking = (open.get(socket) ?? 0) > 0 && socket.writableLength === 0
+    if (!isMaking) {
+      socket.destroy()
+      return
+    }
+    // A client that vanished without a word is found by the system's probes.
+    socket.setKeepAlive(true, idleMs)
+    socket.setTimeout(idleMs)
+  })
+  return { begin: (socket) => add(socket, 1), end: (socket) => add(socket, -1) }
 }
 
 async function listen(

@@ -29,6 +29,7 @@ export type WorkerOptions = {
   readonly reusePort: boolean
   readonly cacheBytes: number
   readonly coldCacheBytes: number
+  readonly tempBytes: number
   readonly corsOrigin: string
   readonly plansFile: string
   /** The operator's file of contracts; empty for none. */
@@ -114,6 +115,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     auditor: createAuditor(store, options.journal, coldCacheBytes),
     recorder: () => pulse,
     web: readWebFiles(),
+    tempBytes: options.tempBytes,
     ...(options.startKey === undefined ? {} : { startKey: options.startKey }),
     clientAddress: createClientAddress(options.trustProxy),
     ...(options.tls === undefined ? {} : { tls: options.tls }),

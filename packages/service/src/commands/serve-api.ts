@@ -53,6 +53,7 @@ export async function serveApi(options: {
       port: config.api.port,
       cacheBytes: config.api.cacheMb * 1e6,
       coldCacheBytes: config.cold.cacheMb * 1e6,
+      tempBytes: config.api.tempMb * 1e6,
       corsOrigin: config.api.corsOrigin,
       plansFile: config.api.plans,
       contractsFile: config.contracts.file,

@@ -63,6 +63,11 @@ const SETTINGS = {
       32,
       'Memory for decoded chunks per API process, in MB; 32 hold 500,000 observations.',
     ),
+    tempMb: setting(
+      whole(1, 1_000_000),
+      8000,
+      'Space in the temporary folder for files that are made before they are sent, such as archives, per API process, in MB.',
+    ),
     corsOrigin: setting(
       text(),
       '',

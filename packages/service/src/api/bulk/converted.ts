@@ -10,6 +10,7 @@ import { Problem, type ToolFormat } from '@priorbook/sdk/wire'
 import type { ApiContext } from '../route.ts'
 import { makeFile } from './file.ts'
 import type { BulkScope } from './scope.ts'
+import { DEFAULT_SPACE, isDiskFull, noSpace } from './temp-space.ts'
 
 /**
  * The books and trades of a scope as an archive of the files of another tool. They are made on disk before the first
@@ -51,26 +52,32 @@ async function makeArchive(
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   await removeStale()
+  const space = (context.temp ?? DEFAULT_SPACE).reserve()
+  const onBytes = (bytes: number): void => space.add(bytes)
   const folder = await mkdtemp(join(tmpdir(), PREFIX))
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true })
+  const remove = async (): Promise<void> => {
+    await rm(folder, { recursive: true, force: true })
+    space.release()
+  }
   try {
     const sources: string[] = []
     for (const dataset of ['books', 'trades'] as const) {
       const file = join(folder, `${dataset}.pbx`)
-      await save(file, makeFile(context, { ...scope, dataset }, 'tape', signal))
+      await save(file, makeFile(context, { ...scope, dataset }, 'tape', signal), onBytes)
       signal.throwIfAborted()
       sources.push(file)
     }
     const { start, end } = scope
     const replay = replayFiles(sources, { signal, start, end })
     const made = join(folder, tool)
-    const files = await convertReplay({ replay, tool, folder: made, isForced: false })
+    const files = await convertReplay({ replay, tool, folder: made, isForced: false, onBytes })
+    signal.throwIfAborted()
     const paths = files.map(({ path }) => path).sort()
     await refuseLarge(made, paths)
     return withCleanup(zipFiles(made, paths), remove)
   } catch (error) {
     await remove()
-    throw error
+    throw isDiskFull(error) ? noSpace() : error
   }
 }
 
@@ -88,10 +95,17 @@ async function removeStale(): Promise<void> {
   }
 }
 
-async function save(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
+async function save(
+  path: string,
+  pieces: AsyncIterable<Uint8Array>,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
   const file = await open(path, 'w')
   try {
-    for await (const piece of pieces) await file.appendFile(piece)
+    for await (const piece of pieces) {
+      onBytes(piece.length)
+      await file.appendFile(piece)
+    }
   } finally {
     await file.close()
   }

@@ -1,10 +1,11 @@
-import { createHash } from 'node:crypto'
 import type { FileFormat } from '@priorbook/sdk/wire'
 import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { StoreReader } from '../../store/store.ts'
 import type { ApiContext, FileFacts, FinishedFile } from '../route.ts'
 import { makeFile } from './file.ts'
+import { KeptFiles } from './kept-files.ts'
 import { describeScope, type BulkScope } from './scope.ts'
+import { DEFAULT_SPACE } from './temp-space.ts'
 
 // A rebuild, retention or damage may change even a final file. What was measured is trusted this long, which is
 // enough for a reader that asks for a file in many parts.
@@ -14,6 +15,7 @@ const FACTS_MAX = 1000
 type Measured = FileFacts & { readonly at: number }
 
 const MEASURED = new WeakMap<StoreReader, BoundedMap<string, Measured>>()
+const KEPT = new WeakMap<StoreReader, KeptFiles>()
 
 /** A file that gets no more rows, for requests of parts of it; undefined for any other. */
 export function finishedFile(
@@ -23,23 +25,20 @@ export function finishedFile(
   signal: AbortSignal,
 ): FinishedFile | undefined {
   if (!scope.isFinal) return undefined
-  const known = (): FileFacts | undefined => knownFacts(context, scope, format)
+  const files = keptFiles(context)
+  const key = keyOf(scope, format)
+  const kept = (): ReturnType<FinishedFile['kept']> => files.get(key)
   return {
-    known,
-    async measure() {
-      const facts = known()
-      if (facts !== undefined) return facts
-      const hash = createHash('sha256')
-      let bytes = 0
-      for await (const piece of makeFile(context, scope, format, signal)) {
-        hash.update(piece)
-        bytes += piece.length
-      }
-      signal.throwIfAborted()
-      return rememberFacts(context, scope, format, { bytes, sha256: hash.digest('hex') })
-    },
-    part: (from, to) => cutBytes(makeFile(context, scope, format, signal), from, to),
+    known: () => kept()?.facts ?? knownFacts(context, key),
+    kept,
+    keep: () => files.keep(key, () => makeFile(context, scope, format, signal), signal),
   }
+}
+
+function keptFiles({ store, now, temp = DEFAULT_SPACE }: ApiContext): KeptFiles {
+  let files = KEPT.get(store)
+  if (files === undefined) KEPT.set(store, (files = new KeptFiles(temp, now, TRUSTED_MICROS)))
+  return files
 }
 
 /** Keeps what a file was measured to be. */
@@ -48,19 +47,14 @@ export function rememberFacts(
   scope: BulkScope,
   format: FileFormat,
   facts: FileFacts,
-): FileFacts {
+): void {
   let files = MEASURED.get(store)
   if (files === undefined) MEASURED.set(store, (files = new BoundedMap(FACTS_MAX)))
   files.set(keyOf(scope, format), { ...facts, at: now() })
-  return facts
 }
 
-function knownFacts(
-  { store, now }: ApiContext,
-  scope: BulkScope,
-  format: FileFormat,
-): FileFacts | undefined {
-  const measured = MEASURED.get(store)?.get(keyOf(scope, format))
+function knownFacts({ store, now }: ApiContext, key: string): FileFacts | undefined {
+  const measured = MEASURED.get(store)?.get(key)
   return measured === undefined || now() - measured.at > TRUSTED_MICROS ? undefined : measured
 }
 
@@ -73,20 +67,15 @@ function keyOf(scope: BulkScope, format: FileFormat): string {
   return JSON.stringify([format, describeScope(scope), cut])
 }
 
-/** The bytes [from, to) of a file. Those before are made too, but not sent; those after are not made. */
-export async function* cutBytes(
+/** The bytes of a file from `from` on. Those before are made too, but not sent. */
+export async function* skipBytes(
   file: AsyncIterable<Uint8Array>,
   from: number,
-  to = Infinity,
 ): AsyncGenerator<Uint8Array> {
   let at = 0
   for await (const piece of file) {
     const start = Math.max(0, from - at)
-    const end = Math.min(piece.length, to - at)
     at += piece.length
-    if (start < end) yield start === 0 && end === piece.length ? piece : piece.subarray(start, end)
-    if (at >= to) return
+    if (start < piece.length) yield start === 0 ? piece : piece.subarray(start)
   }
-  // The head promised more: only a cut connection can tell.
-  if (Number.isFinite(to)) throw new Error(`the file ended at ${at} instead of ${to} bytes`)
 }

@@ -74,11 +74,15 @@ export type BulkScope = {
 /** The values of the parameters that choose the content. */
 export type ScopeQuery = ParamValues<typeof SCOPE_PARAMS>
 
-/** Checks plan, family and range; throws a `Problem` for anything invalid. */
+/**
+ * Checks plan, family and range; throws a `Problem` for anything invalid. Files that have other datasets beside the one
+ * of the query name them: the whole of a market is then the span of them all.
+ */
 export async function resolveScope(
   query: ScopeQuery,
   grant: Grant,
   context: ApiContext,
+  others: readonly FileDataset[] = [],
 ): Promise<BulkScope> {
   const { venue } = query
   grant.requireVenue(venue)
@@ -95,7 +99,7 @@ export async function resolveScope(
       ? undefined
       : await findOne(context, venue, query.market_id, query, grant)
   const family = market === undefined ? await checkFamily(context, query, grant) : { venue }
-  const range = await resolveRange(query, market, grant, context)
+  const range = await resolveRange(query, market, grant, context, others)
   return {
     venue,
     family,
@@ -224,6 +228,7 @@ async function resolveRange(
   market: MarketState | undefined,
   grant: Grant,
   context: ApiContext,
+  others: readonly FileDataset[] = [],
 ): Promise<Range> {
   const now = context.now()
   const asked = askedRange(query)
@@ -238,11 +243,14 @@ async function resolveRange(
   const span =
     market === undefined
       ? undefined
-      : await spanOf(context, market.record, {
-          dataset: query.dataset ?? 'books',
-          ...(query.metric === undefined ? {} : { metric: query.metric }),
-          ...originMember(originOf(query, query.dataset ?? 'books')),
-        })
+      : await spanOfAll(context, market.record, [
+          {
+            dataset: query.dataset ?? 'books',
+            ...(query.metric === undefined ? {} : { metric: query.metric }),
+            ...originMember(originOf(query, query.dataset ?? 'books')),
+          },
+          ...others.map((dataset) => ({ dataset })),
+        ])
   const lasting = asked.end ?? endOf(market, span)
   const first = asked.start ?? span?.first ?? Math.min(now, lasting ?? now)
   // Without a range the whole market is downloaded, up to its last row.
@@ -321,12 +329,25 @@ export async function keysOf(
   return named.map(({ key }) => key)
 }
 
-/** The received times [first, last) between which a dataset of a market has rows. */
-async function spanOf(
+/** The received times [first, last) between which any of some datasets of a market has rows. */
+async function spanOfAll(
+  context: ApiContext,
+  record: MarketRecord,
+  scopes: readonly RowsOfScope[],
+): Promise<{ first: number; last: number } | undefined> {
+  const times: number[] = []
+  for (const scope of scopes) times.push(...(await edgesOf(context, record, scope)))
+  return times.length === 0
+    ? undefined
+    : { first: Math.min(...times), last: Math.max(...times) + 1 }
+}
+
+/** The received times of the first and the last row of every stream of a dataset. */
+async function edgesOf(
   context: ApiContext,
   record: MarketRecord,
   scope: RowsOfScope,
-): Promise<{ first: number; last: number } | undefined> {
+): Promise<readonly number[]> {
   const { store } = context
   const { venue } = record
   const { dataset, metric } = scope
@@ -346,9 +367,7 @@ async function spanOf(
       if (rows.count > 0) times.push(rows.received[0]!)
     }
   }
-  return times.length === 0
-    ? undefined
-    : { first: Math.min(...times), last: Math.max(...times) + 1 }
+  return times
 }
 
 /** The order of rows in every file. */

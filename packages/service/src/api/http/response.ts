@@ -125,14 +125,19 @@ async function sendStream(
     return sendBody(pending, 200, all, body, encoding)
   all.push(...rangeHeaders(range, encoding))
   if (range.status === 200) {
-    // A body may have changed since it was measured, so that only a head has the length.
-    const isKnownLength = method === 'HEAD' && encoding === 'identity' && range.facts !== undefined
-    if (isKnownLength) all.push('Content-Length', String(range.facts.bytes))
-    return sendBody(pending, 200, all, body, encoding)
+    const { facts, kept } = range
+    if (encoding === 'identity' && facts !== undefined) {
+      all.push('Content-Length', String(facts.bytes))
+    }
+    if (kept === undefined || method === 'HEAD') {
+      return sendBody(pending, 200, all, body, encoding)
+    }
+    discard(body)
+    return sendBody(pending, 200, all, kept.part(0, kept.facts.bytes), encoding)
   }
   discard(body)
   if (range.status === 206) {
-    return sendBody(pending, 206, all, finished.part(range.from, range.to), encoding)
+    return sendBody(pending, 206, all, range.kept.part(range.from, range.to), encoding)
   }
   if (range.status === 304) {
     pending.send(304, rangeHeaders(range, encoding), undefined, 0)

@@ -10,7 +10,7 @@ import { defineRoute, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf, resolveScope, type ScopeQuery } from '../bulk/scope.ts'
 import { makeConverted } from '../bulk/converted.ts'
 import { makeFile } from '../bulk/file.ts'
-import { cutBytes, finishedFile } from '../bulk/finished.ts'
+import { skipBytes, finishedFile } from '../bulk/finished.ts'
 import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
 import { walk, type WalkItem } from '../bulk/bulk-walk.ts'
 import { noticeMeta } from '../pages/notices.ts'
@@ -18,8 +18,9 @@ import { noticeMeta } from '../pages/notices.ts'
 const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
   const format = formatOf(request)
   refuseUnfit(request.query, format)
-  const scope = await resolveScope(request.query, request.grant, context)
   const { signal } = request
+  const others = isTool(format) ? (['trades'] as const) : []
+  const scope = await resolveScope(request.query, request.grant, context, others)
   const { offset = 0 } = request.query
   if (isTool(format)) {
     const name = fileNameOf(scope, 'tape').replace(/\.pbx$/, `_${format}.zip`)
@@ -36,7 +37,7 @@ const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
     kind: 'stream',
     contentType: CONTENT_TYPES[format],
     headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
-    body: cutBytes(makeFile(context, scope, format, signal, {}, items), offset),
+    body: skipBytes(makeFile(context, scope, format, signal, {}, items), offset),
     // An offset is an own way to ask for a part.
     finished: offset === 0 ? finishedFile(context, scope, format, signal) : undefined,
   }
