@@ -7,8 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createBulkCaller } from '../api/bulk/bulk.testing.ts'
 import { makeMarket } from '../api/bulk/generated-market.testing.ts'
 import { readParquet } from '../api/bulk/read-back.testing.ts'
+import { lockLake } from '../lake/lake-lock.ts'
 import type { LakeManifest } from '../lake/lake-manifest.ts'
 import { toDataFolder } from '../lib/data-folder.ts'
+import { openFolderObjects } from '../objects/folder-objects.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { countOf } from '../store/embedded/temp-folder.testing.ts'
 import { callServer } from './call.testing.ts'
@@ -96,6 +98,28 @@ describe('a lake', () => {
   }, 600_000)
 })
 
+describe('two runs at once', () => {
+  it('are refused: the second one says which process writes', async () => {
+    const lake = join(home, 'locked')
+    const lock = await lockLake(openFolderObjects(lake))
+    const args = ['--to', lake, '--data', data.path, '--json']
+    const { code, err } = await callServer('lake', ...args)
+    expect([code === 0, JSON.parse(err)]).toMatchObject([false, { code: 'store_locked' }])
+    expect(err).toContain(`process ${process.pid}`)
+    expect(globSync('**/*.parquet', { cwd: lake })).toEqual([])
+    await lock.release()
+    await write(lake)
+    await expectWhole(lake)
+  })
+
+  it('leave the lake whole, whichever comes first', async () => {
+    const lake = join(home, 'twice')
+    const codes = await Promise.all([run(lake).ended, run(lake).ended, run(lake).ended])
+    expect(codes).toContain(0)
+    await expectWhole(lake)
+  })
+})
+
 async function write(lake: string, ...more: string[]): Promise<Record<string, unknown>> {
   const args = ['--to', lake, '--data', data.path, '--part-rows', '8000', '--json']
   const { code, out, err } = await callServer('lake', ...args, ...more)
@@ -114,7 +138,7 @@ function run(lake: string): { readonly ended: Promise<unknown>; kill(): void } {
 
 /** The files that readers see, by name, with their hashes. */
 function contentOf(lake: string): ReadonlyMap<string, string> {
-  const names = globSync('**/*.{parquet,json}', { cwd: lake }).sort()
+  const names = globSync('**/*.{parquet,json}', { cwd: lake, exclude: ['_locks/**'] }).sort()
   return new Map(names.map((name) => [name, hashOf(readFileSync(join(lake, name)))]))
 }
 

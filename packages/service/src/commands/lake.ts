@@ -8,6 +8,7 @@ import {
   wordOption,
 } from '@priorbook/sdk/command-line'
 import { parseMicros, VENUE_IDS } from '@priorbook/sdk/domain'
+import { lockLake, type LakeLock } from '../lake/lake-lock.ts'
 import { writeLake } from '../lake/write-lake.ts'
 import { openObjects } from '../objects/open-objects.ts'
 import { reachedFact } from '../recorder/batch.ts'
@@ -40,7 +41,9 @@ export const lakeCommand = defineCommand({
     if (options.to === undefined) throw new UsageError('name where to with --to')
     const objects = openObjects(options.to, process.env)
     const store = openEmbeddedStore({ file: data.tape, readOnly: true })
+    let lock: LakeLock | undefined
     try {
+      lock = await lockLake(objects)
       const report = await writeLake({
         store,
         objects,
@@ -54,6 +57,7 @@ export const lakeCommand = defineCommand({
           const isRecorded = (await store.fact(`capture_started:${venue}`)) !== undefined
           return isRecorded ? ((await store.fact(reachedFact(venue))) ?? 0) : Infinity
         },
+        check: () => lock?.check(),
         onDay({ venue, dataset, day, rows, files }, isChanged) {
           if (isJson) return
           const what = isChanged ? `${printCount(files.length)} files` : 'unchanged'
@@ -66,6 +70,7 @@ export const lakeCommand = defineCommand({
           `${printCount(kept + unchanged)} were there`,
       ])
     } finally {
+      await lock?.release()
       await store.close()
     }
   },

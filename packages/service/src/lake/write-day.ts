@@ -40,6 +40,8 @@ export type DayOrder = {
   readonly partRows: number
   /** The manifest that the lake has of the day. */
   readonly before: LakeManifest | undefined
+  /** Throws where this process may not write to the lake any more. */
+  check(): void
 }
 
 /** What became of a day; a day without rows and gaps has no manifest, unless it had one before. */
@@ -61,6 +63,7 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
     const sha256 = hash.toString('hex')
     const number = String(files.length).padStart(5, '0')
     const name = `${folder}part-${number}-${sha256.slice(0, 16)}.parquet`
+    order.check()
     const rest = { isNeeded: async () => false, rest: yieldToEventLoop }
     await putChecked(objects, name, bytes, hash, rest)
     const { rows, first_received_time, last_received_time } = receipt
@@ -87,14 +90,17 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   // What retention has removed from the tape since stays in the lake.
   const isTrimmed = gaps.some(({ reason }) => reason === 'retention')
   if (before !== undefined && isTrimmed && manifest.rows < before.rows) {
+    order.check()
     const own = new Set(before.files.map(({ name }) => name))
     for (const { name } of files) if (!own.has(name)) await objects.remove(name)
     return { manifest: before, isChanged: false }
   }
   const isChanged = before === undefined || contentOf(before) !== contentOf(manifest)
+  order.check()
   if (isChanged && !(await putManifest(objects, manifest))) {
     throw new PriorbookError('store_locked', `another process writes ${folder} of the lake`)
   }
+  order.check()
   await removeOthers(objects, folder, files)
   return { manifest: isChanged ? manifest : before, isChanged }
 }

@@ -22,6 +22,8 @@ export type LakeOrder = {
   readonly partRows: number
   /** Up to when the rows and gaps of a venue are stored; Infinity where nothing is recorded any more. */
   reached(venue: VenueId): Promise<number>
+  /** Throws where this process may not write to the lake any more. */
+  check(): void
   onDay(manifest: LakeManifest, isChanged: boolean): void
 }
 
@@ -66,12 +68,22 @@ async function writeDataset(
     if (before !== undefined && !isRewritten && hasAll(stored.get(text), before)) {
       // A run that ended after the manifest may have left files of an earlier one.
       if ((stored.get(text)?.size ?? 0) > before.files.length) {
+        order.check()
         await removeOthers(objects, dayFolder(venue, dataset, text), before.files)
       }
       report.kept++
       continue
     }
-    const written = await writeDay({ context, objects, venue, dataset, day, partRows, before })
+    const written = await writeDay({
+      context,
+      objects,
+      venue,
+      dataset,
+      day,
+      partRows,
+      before,
+      check: () => order.check(),
+    })
     if (written === undefined) continue
     order.onDay(written.manifest, written.isChanged)
     if (written.isChanged) {
