@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import type { Addresses } from '../../packages/emulator/src/venues/registry.ts'
@@ -26,6 +28,8 @@ export interface RecorderProcess {
   /** The exit code; null after a signal, undefined while it runs. */
   readonly code: number | null | undefined
   status(): Promise<ServiceStatus>
+  /** What its operators' port says at a path. */
+  read(path: string): Promise<string>
   /** Sends a signal and gives the exit code; null when the signal ended it. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
   /** Resolves when it ended by itself. */
@@ -73,6 +77,15 @@ export async function startRecorderProcess(
     })
   })
   await Promise.race([listening, ended])
+  const read = async (path: string): Promise<string> => {
+    try {
+      return await getText(`${urlOf()}${path}`)
+    } catch (cause) {
+      const last = [...logs.map(({ msg }) => msg), ...noise].slice(-20).join('\n')
+      const detail = `the recorder does not answer:\n${last}`
+      throw new PriorbookError('upstream_failed', detail, { cause })
+    }
+  }
   return {
     logs,
     noise,
@@ -81,22 +94,24 @@ export async function startRecorderProcess(
     get code() {
       return code
     },
-    async status() {
-      try {
-        const answer = await fetch(`${urlOf()}/status`)
-        return (await answer.json()) as ServiceStatus
-      } catch (cause) {
-        const last = [...logs.map(({ msg }) => msg), ...noise].slice(-20).join('\n')
-        throw new PriorbookError('upstream_failed', `the recorder does not answer:\n${last}`, {
-          cause,
-        })
-      }
-    },
+    read,
+    status: async () => JSON.parse(await read('/status')) as ServiceStatus,
     end(signal) {
       child.kill(signal)
       return ended
     },
   }
+}
+
+/**
+ * Reads an address over a connection of its own. A recorder may get the port of one that was killed, and a pool
+ * would still hold connections to that one.
+ */
+async function getText(url: string): Promise<string> {
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    get(url, { agent: false }, resolve).on('error', reject)
+  })
+  return text(answer)
 }
 
 /** The variables that make a recorder of real venues record an emulator, with its credentials. */

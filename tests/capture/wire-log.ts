@@ -78,7 +78,8 @@ export function gather(entries: readonly TruthEntry[]): Truth {
   return truth
 }
 
-const ON_WIRE: ReadonlySet<string> = new Set(['sent', 'duplicated', 'reordered', 'delayed'])
+/** Ways of delivery in which a whole frame reaches the client. */
+export const ON_WIRE: ReadonlySet<string> = new Set(['sent', 'duplicated', 'reordered', 'delayed'])
 
 /** What concerns the client: in the order of the wire, without the connections that it left. */
 // Frames on a connection that the client has left for a newer one concern nobody. An answer stands

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { startEmulator, type Emulator } from '../../packages/emulator/src/emulator.ts'
+import { readTruth } from '../../packages/emulator/src/core/truth.ts'
 import type { MemberStatus } from '../../packages/service/src/cluster/member.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { compareStores } from '../../packages/service/src/derive/rebuild.ts'
@@ -15,15 +15,17 @@ import {
   type RecorderProcess,
 } from '../capture/recorder-process.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
+import { startEmulatorProcess, type EmulatorProcess } from './emulator-process.ts'
 import { startPostgres, type PostgresCluster } from './postgres.ts'
-import { checkShared } from './shared-truth.ts'
+import { checkShared, gatherShared } from './shared-truth.ts'
 
 const PATIENCE_MS = 60_000
-const ROUNDS_MS = 900_000
+const ROUNDS_MS = 3_600_000
 const OVERLAP_MS = 12_000
+const LOG = 'truth.ndjson'
 
 let server: PostgresCluster
-let emulator: Emulator
+let emulator: EmulatorProcess
 let home: string
 let address: string
 const recorders = new Map<string, RecorderProcess>()
@@ -37,7 +39,8 @@ beforeAll(async () => {
   server = await startPostgres(2)
   address = await server.createDatabase('tape')
   const rates = { changes: 20, trades: 2, pauses: 0 }
-  emulator = await startEmulator({ seed: 81, log: { memory: true, texts: 'full' }, rates })
+  const log = { file: join(home, LOG), texts: 'full' } as const
+  emulator = await startEmulatorProcess({ seed: 81, log, rates })
   await startRecorder('r1')
   await startRecorder('r2')
   for (let at = 0; at < 2; at++) {
@@ -275,13 +278,14 @@ test('in the end every copy is the tape of the writer, exact by the log of the v
   await pause(1_000)
   for (const node of nodes) await node.stop()
   await emulator.close()
+  const truth = await gatherShared(readTruth(join(home, LOG)))
   const written = openEmbeddedStore({ file: join(home, other, 'data/tape.db'), readOnly: true })
   for (const node of nodes) {
     const copy = openEmbeddedStore({ file: join(node.data, 'tape.db'), readOnly: true })
     expect((await copy.verify()).problems).toEqual([])
     const { differences } = await compareStores(written, copy)
     expect(differences).toEqual([])
-    const verdict = await checkShared(emulator.truth.entries, copy, stopped - 500_000)
+    const verdict = await checkShared(truth, copy, stopped - 500_000)
     expect(verdict.complaints.slice(0, 20)).toEqual([])
     const { rows, changes, trades, gaps } = verdict
     expect(changes).toBeGreaterThan(3_000)
