@@ -33,6 +33,11 @@ export function isMarketState(reason: GapReason): boolean {
   return reason === 'market_not_open' || reason === 'market_closed'
 }
 
+/** True for what a recorder failed to observe; false where there was nothing to observe, or it was removed on purpose. */
+export function isRecordingFailure(reason: GapReason): boolean {
+  return !isMarketState(reason) && reason !== 'before_capture' && reason !== 'retention'
+}
+
 /** What a gap is about: one instrument, all instruments of a market, or a whole venue. */
 export type GapScope = 'instrument' | 'market' | 'venue'
 

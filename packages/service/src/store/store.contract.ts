@@ -185,6 +185,10 @@ function appendTests(open: Open, openWritten: OpenWritten): void {
     const [one] = await again.quarantine({ limit: 1 })
     expect((await again.quarantine({ after: one!.id, limit: 10 })).length).toBe(2)
     expect(await again.quarantine({ venue: 'venuea', limit: 10 })).toEqual([])
+    const newest = await again.quarantine({ order: 'desc', limit: 2 })
+    expect(newest).toEqual([all[2], all[1]])
+    const before = newest[1]!.id
+    expect(await again.quarantine({ order: 'desc', after: before, limit: 9 })).toEqual([all[0]])
   })
 
   test('a batch that cannot be kept is refused as a whole', async () => {

@@ -126,6 +126,14 @@ export type Quarantined = {
   readonly raw: Uint8Array
 }
 
+/** Which quarantined messages to list; oldest first where no order is given. */
+export type QuarantinePage = {
+  readonly venue?: VenueId | undefined
+  readonly after?: number | undefined
+  readonly order?: Order | undefined
+  readonly limit: number
+}
+
 /** A message after which the books of a market contradict each other, or are off the market's ticks. */
 export type ParityNote = {
   readonly venue: VenueId
@@ -663,11 +671,8 @@ export interface StoreReader {
     end: number
     limit: number
   }): Promise<readonly Incident[]>
-  quarantine(page: {
-    venue?: VenueId
-    after?: number
-    limit: number
-  }): Promise<readonly (Quarantined & { id: number })[]>
+  /** Messages that could not be used, by arrival; `after` is the id of one, in the page's order. */
+  quarantine(page: QuarantinePage): Promise<readonly (Quarantined & { id: number })[]>
 }
 
 /** Reads and appends; what a recorder, an import or a backfill needs. */

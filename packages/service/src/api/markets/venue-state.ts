@@ -1,4 +1,4 @@
-import { DAY_MICROS, type GapReason, type VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, isRecordingFailure, type GapReason, type VenueId } from '@priorbook/sdk/domain'
 import { DOCUMENTED_DAYS } from '@priorbook/sdk/wire'
 import type { Incident, StoreReader } from '../../store/store.ts'
 
@@ -23,7 +23,9 @@ export async function readVenueState(
 ): Promise<VenueState> {
   const { instruments, lastReceived, openGaps } = await store.totals(venue)
   const range = { start: now - DAYS * DAY_MICROS, end: now, limit: MAX_INCIDENTS }
-  const failures = Object.entries(openGaps).filter(([reason]) => !isOver(reason as GapReason))
+  const failures = Object.entries(openGaps).filter(([reason]) =>
+    isRecordingFailure(reason as GapReason),
+  )
   return {
     venue,
     instruments,
@@ -31,9 +33,4 @@ export async function readVenueState(
     openGaps: failures.reduce((sum, [, count]) => sum + count, 0),
     incidents: await store.incidents({ venue, ...range }),
   }
-}
-
-// Open gaps for these reasons are not failures of the recorder.
-function isOver(reason: GapReason): boolean {
-  return ['before_capture', 'market_not_open', 'market_closed', 'retention'].includes(reason)
 }

@@ -1,5 +1,5 @@
 import type { ErrorCode, VenueId, Violation } from '@priorbook/sdk/domain'
-import type { Quarantined } from '../store.ts'
+import type { Quarantined, QuarantinePage } from '../store.ts'
 import type { Column, Database } from './database.ts'
 import type { RemovalOrder, RemovalStep } from './retention.ts'
 import { checkRow, insertRow } from './row-sum.ts'
@@ -22,18 +22,19 @@ export function saveQuarantine(database: Database, message: Quarantined): void {
   insertRow(database, 'INSERT OR IGNORE INTO quarantine', COLUMNS, values)
 }
 
-/** Lists quarantined messages in order of arrival. */
+/** Lists quarantined messages by arrival. */
 export function listQuarantine(
   database: Database,
-  page: { venue?: VenueId; after?: number; limit: number },
+  { venue, after, order = 'asc', limit }: QuarantinePage,
 ): (Quarantined & { id: number })[] {
+  const isDown = order === 'desc'
   const rows = database.all(
     `SELECT id, ${COLUMNS.join(', ')}, sum FROM quarantine
-     WHERE id > ? AND (? IS NULL OR venue = ?) ORDER BY id LIMIT ?`,
-    page.after ?? 0,
-    page.venue ?? null,
-    page.venue ?? null,
-    page.limit,
+     WHERE id ${isDown ? '<' : '>'} ? AND (? IS NULL OR venue = ?) ORDER BY id ${order} LIMIT ?`,
+    after ?? (isDown ? Number.MAX_SAFE_INTEGER : 0),
+    venue ?? null,
+    venue ?? null,
+    limit,
   )
   return rows.map((row) => {
     checkRow('quarantine', COLUMNS, row)
