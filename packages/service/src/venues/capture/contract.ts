@@ -3,6 +3,7 @@ import {
   VENUES,
   type BookSnapshot,
   type CaptureDecision,
+  type CaptureTier,
   type GapReason,
   type Instrument,
   type Json,
@@ -210,6 +211,8 @@ export type ConnectorStatus = {
     readonly used: number
     readonly refused: number
   }
+  /** Open markets by tier; absent where the venue has no rules of selection. */
+  readonly tiers?: Readonly<Record<CaptureTier, number>>
 }
 
 /** The live part of a venue: discovers markets and keeps their books coming. */

@@ -203,6 +203,7 @@ export class VenueAConnector implements Connector {
       venue: 'venuea',
       ...withChain(this.#status.state(this.#discovery.sweeps > 0, sockets), this.#chain?.status()),
       markets: open.length,
+      tiers: this.#selected.countTiers(open.length),
       sockets,
       quota: { limit, windowMs, used, refused: refusals },
     }

@@ -61,6 +61,12 @@ export class SelectedMarkets {
     return this.#assets === undefined ? (this.#selection.tierOf(marketId) ?? 'none') : 'full'
   }
 
+  /** Markets by tier, of which `open` are followed. */
+  countTiers(open: number): Readonly<Record<CaptureTier, number>> {
+    const rounds = { full: open, polled: 0, catalogue: 0, none: 0 }
+    return this.#assets === undefined ? this.#selection.counts : rounds
+  }
+
   /** Takes a market of an earlier run, with what was decided then. */
   adopt(facts: MarketFacts): void {
     this.#selection.adopt(facts, activityOf(facts), this.#options.nowMs())

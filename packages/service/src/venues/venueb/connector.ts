@@ -238,6 +238,7 @@ export class VenueBConnector implements Connector {
       venue: 'venueb',
       ...this.#state(),
       markets: this.#markets.size,
+      tiers: this.#selection.counts,
       sockets: this.#sockets?.status ?? [],
       quota: { limit, windowMs, used, refused: refusals },
     }

@@ -234,6 +234,7 @@ export class VenueCConnector implements Connector {
       venue: 'venuec',
       ...this.#state(),
       markets: this.#watched.size,
+      tiers: this.#selection.counts,
       sockets: [...this.#sockets.status, ...this.#references.status],
       quota: {
         limit: clob.limit,

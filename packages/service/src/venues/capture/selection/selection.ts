@@ -62,6 +62,8 @@ export class Selection {
   readonly #entries = new Map<string, Entry>()
   /** Books that each tier holds. */
   readonly #held = { full: 0, polled: 0 }
+  /** Markets by tier. */
+  readonly #counts = { full: 0, polled: 0, catalogue: 0, none: 0 }
   /** The last decisions about markets that ended: they may open again. */
   readonly #ended = new BoundedMap<string, CaptureDecision>(MAX_ENDED)
   /** True where a market has less than its rule wants. */
@@ -168,6 +170,11 @@ export class Selection {
     return this.#held
   }
 
+  /** How many markets each tier has now. */
+  get counts(): Readonly<Record<CaptureTier, number>> {
+    return { ...this.#counts }
+  }
+
   #remove(marketId: string, entry: Entry): void {
     this.#entries.delete(marketId)
     this.#hold(entry.decision?.tier, -1)
@@ -195,6 +202,7 @@ export class Selection {
   }
 
   #hold(tier: CaptureTier | undefined, sign: 1 | -1): void {
+    if (tier !== undefined) this.#counts[tier] += sign
     if (hasBooks(tier)) this.#held[tier] += sign * this.#options.booksPerMarket
   }
 
