@@ -243,6 +243,52 @@ describe('every page', () => {
     })
   })
 
+  it('prints dark pages as light ones', async () => {
+    await visit(`${PAGE}${SPAN}`, { scheme: 'dark' }, async (page) => {
+      await drawn(page)
+      const inks = () =>
+        page.evaluate(() => {
+          const colourOf = (selector: string) =>
+            getComputedStyle(document.querySelector(selector)!).color
+          return [colourOf('body'), colourOf('.ladder .bids .price')]
+        })
+      // Pixels of the price chart that have the colour of bids, in the dark and in the light palette.
+      const pixels = () =>
+        page.evaluate(() => {
+          const canvas = document.querySelector<HTMLCanvasElement>('.uplot canvas')!
+          const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height)
+          const count = (wanted: readonly number[]): number => {
+            let found = 0
+            for (let at = 0; at < data.length; at += 4) {
+              if (data[at + 3]! < 250) continue
+              if (wanted.every((part, index) => Math.abs(data[at + index]! - part) < 6)) found++
+            }
+            return found
+          }
+          return { dark: count([0x62, 0xa9, 0xf4]), light: count([0x1b, 0x6e, 0xc2]) }
+        })
+      const onScreen = await inks()
+      expect(await pixels()).toMatchObject({ dark: expect.any(Number), light: 0 })
+      expect((await pixels()).dark).toBeGreaterThan(10)
+      await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+      await expect.poll(async () => (await pixels()).light).toBeGreaterThan(10)
+      expect((await pixels()).dark).toBe(0)
+      // Dark ink on paper, which is white.
+      expect(await inks()).toEqual(['rgb(26, 31, 39)', 'rgb(21, 95, 174)'])
+      await page.emulateMedia({ media: 'screen', colorScheme: 'dark' })
+      await expect.poll(async () => (await pixels()).dark).toBeGreaterThan(10)
+      expect(await inks()).toEqual(onScreen)
+      // A real print has only the event: everything is drawn when its handlers have run.
+      await page.evaluate(async () => {
+        dispatchEvent(new Event('beforeprint'))
+        await Promise.resolve()
+      })
+      expect((await pixels()).dark).toBe(0)
+      await page.evaluate(() => dispatchEvent(new Event('afterprint')))
+      await expect.poll(async () => (await pixels()).light).toBe(0)
+    })
+  })
+
   it('has a menu on a phone that fades where it goes on, with the page that is shown in sight', async () => {
     await visit('/status', { width: 390 }, async (page) => {
       const menu = page.getByRole('navigation', { name: 'Main' })

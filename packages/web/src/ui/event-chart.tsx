@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals'
-import { useCallback, useEffect, useRef } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { showClock, showPrice } from '../app/show.ts'
 import { paint } from '../app/theme.ts'
@@ -21,7 +21,7 @@ export function EventChart(props: { readonly lines: EventLines; readonly view: C
   const { ref, width } = useWidth()
   const host = useRef<HTMLDivElement>(null)
   const palette = paint.value
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null || width === 0) return undefined
     const plot = new uPlot(optionsOf(lines, width), lines.data, host.current)
     const stop = effect(() => {

@@ -1,5 +1,5 @@
 import { useSignalEffect, type ReadonlySignal } from '@preact/signals'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { colour, paint } from '../app/theme.ts'
 import type { TimeStore } from '../session/time-store.ts'
@@ -33,7 +33,7 @@ export function LineChart(props: {
   const plot = useRef<uPlot | undefined>(undefined)
   const palette = paint.value
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null || width === 0) return undefined
     const made = new uPlot(optionsOf(props, width), data.peek(), host.current)
     plot.current = made

@@ -1,5 +1,5 @@
 import { effect } from '@preact/signals'
-import { useCallback, useEffect, useMemo, useRef } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { showClock } from '../app/show.ts'
 import { paint } from '../app/theme.ts'
@@ -34,7 +34,7 @@ export function ReferenceChart(props: {
         : toReferenceLine(data.rows, data.gaps, data.query.range, strike),
     [data, strike],
   )
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null || width === 0 || data === undefined || line === undefined) {
       return undefined
     }

@@ -1,4 +1,4 @@
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 import uPlot from 'uplot'
 import { colour, paint } from '../app/theme.ts'
 import { ofFirstOutcome, type ReportFill, type ReportMarket } from '../model/report-view.ts'
@@ -91,7 +91,7 @@ function Chart(props: {
   const { ref, width } = useWidth()
   const host = useRef<HTMLDivElement>(null)
   const palette = paint.value
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (host.current === null || width === 0) return undefined
     const { range, gaps } = market
     const frame: uPlot.Options = {
