@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { ELECTION } from '../api/events-tape.ts'
+import { exported } from './exported.ts'
 import { servedVisits } from './served-visits.ts'
 
 const { visit } = servedVisits('serve-events.ts', { withKey: true })
@@ -29,6 +30,26 @@ describe('the page of an event', () => {
         expect(known).toEqual(known.toSorted((a, b) => (b - a) * way))
         expect(shown.slice(0, known.length)).not.toContain('–')
       }
+    })
+  })
+
+  it('exports the sums of its prices, and the list of events is a table', async () => {
+    await visit(`/event/venueb/${ELECTION}`, {}, async (page) => {
+      const sums = page.getByRole('region', { name: 'Sum of prices' })
+      const saved = JSON.parse(await exported(page, sums, 'json')) as {
+        data: { event_id: string; sums: { bid_count: number } }
+      }
+      expect(saved.data.event_id).toBe(ELECTION)
+      const shown = await sums.locator('.facts').innerText()
+      expect(shown).toContain(`Best bids of ${saved.data.sums.bid_count} of 5`)
+      await page.goto('/events?status=all')
+      const head = page.locator('.page-head')
+      await page.locator('.event-list li').first().waitFor()
+      const count = await page.locator('.event-list li').count()
+      const [names, ...rows] = (await exported(page, head, 'csv')).trim().split(/\r?\n/)
+      expect(names!.split(',')).toContain('event_id')
+      expect(rows).toHaveLength(count)
+      expect(rows.some((row) => row.includes(ELECTION))).toBe(true)
     })
   })
 

@@ -1,6 +1,7 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { GAP, ROUND } from '../api/reference-tape.ts'
+import { exported } from './exported.ts'
 import { servedVisits } from './served-visits.ts'
 import { accessibilityProblems } from './visitor.ts'
 
@@ -54,6 +55,11 @@ describe('the page of reference prices', () => {
       const gaps = page.getByRole('region', { name: 'Gaps in this span' })
       await gaps.getByText('disconnected').waitFor()
       expect(await gaps.innerText()).toContain('3 min')
+      // The list of gaps is a file of its own.
+      const [names, ...rows] = (await exported(page, gaps, 'csv')).trim().split(/\r?\n/)
+      expect(names!.split(',')).toContain('reason')
+      expect(rows.filter((row) => row.includes('disconnected'))).toHaveLength(1)
+      expect(rows.every((row) => row.includes('reference/twap60/BTC'))).toBe(true)
       // By keyboard to the other feed, which has none.
       const link = page.getByRole('link', { name: 'BTC by exchange' })
       await link.focus()

@@ -32,7 +32,25 @@ export function toDownloadParams(
 }
 
 // The routes whose answers are rows, which can also be tables.
-const ROWS = /\/(gaps|markets|events|revisions|snapshots|orderbook|trades|timeseries|changes)$/
+const ROWS =
+  /\/(gaps|markets|events|contracts|spreads|revisions|snapshots|orderbook|trades|timeseries|changes)$/
+// Lists that a page shows a screen at a time; a file has as many rows as one answer can.
+const LISTS = /\/(markets|events|contracts)$/
+
+/** The most rows of a file that is one answer. */
+export const MAX_ANSWER_ROWS = 1000
+
+/** True where a request is a list, of which the page shows the first rows. */
+export function isList({ url }: ApiCall): boolean {
+  return LISTS.test(new URL(url).pathname)
+}
+
+/** A request without one of its parameters. */
+export function withoutParam({ url, code }: ApiCall, name: string): ApiCall {
+  const address = new URL(url)
+  address.searchParams.delete(name)
+  return { url: address.href, code }
+}
 
 /** The formats of a panel's own request. */
 export function formatsOf({ url }: ApiCall): readonly string[] {
@@ -44,6 +62,7 @@ export function toAnswerFile({ url }: ApiCall, format: string): { url: string; n
   const address = new URL(url)
   const words = address.pathname.split('/').filter((word) => !/^(v3|demo|markets)$/.test(word))
   address.searchParams.delete('time_format')
+  if (isList({ url, code: '' })) address.searchParams.set('limit', String(MAX_ANSWER_ROWS))
   if (format !== 'json') address.searchParams.set('format', format)
   const name = words.map((word) => decodeURIComponent(word).slice(0, 40)).join('-')
   return { url: address.href, name: `priorbook-${name || 'markets'}.${format}` }

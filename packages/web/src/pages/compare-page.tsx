@@ -1,4 +1,4 @@
-import { useSignal, useSignalEffect, type Signal } from '@preact/signals'
+import { useComputed, useSignal, useSignalEffect, type Signal } from '@preact/signals'
 import type { ContractWithTermsJson } from '@priorbook/sdk/client'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
@@ -8,6 +8,7 @@ import { useSubject } from '../app/title.ts'
 import type { CompareView } from '../model/compare-view.ts'
 import { comparisonOf, subjectOf, windowOf, winnerOf } from '../model/contract-words.ts'
 import { printPlace } from '../model/place.ts'
+import type { ApiCall } from '../model/snippet.ts'
 import { MINUTE } from '../model/time.ts'
 import { CompareSession } from '../session/compare-session.ts'
 import { CompareBooks, BOOK_DEPTH } from '../ui/compare-books.tsx'
@@ -87,13 +88,12 @@ function Panels(props: {
 }) {
   const { session, contract, lines } = props
   const { history } = session
+  const { calls } = session.panels.instant
+  const books = useComputed(() => calls.value.filter(isOf('books')))
+  const prices = useComputed(() => calls.value.filter(isOf('consolidated')))
   return (
     <>
-      <PanelBox
-        title="Members"
-        calls={session.panels.instant.calls}
-        tools={<At session={session} />}
-      >
+      <PanelBox title="Members" calls={prices} tools={<At session={session} />}>
         <MemberTable session={session} contract={contract} />
       </PanelBox>
       <CompareViewBar session={session} />
@@ -111,10 +111,14 @@ function Panels(props: {
         {history.trouble.value !== undefined && <TroubleNote trouble={history.trouble.value} />}
       </PanelBox>
       <div class="compare-grid">
-        <PanelBox title="Order books" tools={<At session={session} />}>
+        <PanelBox title="Order books" calls={books} tools={<At session={session} />}>
           <CompareBooks session={session} contract={contract} />
         </PanelBox>
-        <PanelBox title="All venues together, after fees" tools={<At session={session} />}>
+        <PanelBox
+          title="All venues together, after fees"
+          calls={prices}
+          tools={<At session={session} />}
+        >
           <ConsolidatedPanel session={session} />
         </PanelBox>
       </div>
@@ -129,6 +133,11 @@ function Panels(props: {
     </>
   )
 }
+
+const isOf =
+  (name: string) =>
+  ({ url }: ApiCall): boolean =>
+    new URL(url).pathname.endsWith(`/${name}`)
 
 function CompareViewBar({ session }: { readonly session: CompareSession }) {
   const { view } = session.history

@@ -1,22 +1,35 @@
 import { CONTRACT_STATUSES } from '@priorbook/sdk/wire'
+import { computed } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { key } from '../app/key.ts'
+import { createPanel } from '../app/panel.ts'
 import { go } from '../app/router.ts'
 import { printCount } from '../model/decimal.ts'
+import { withoutParam } from '../model/export.ts'
 import { isFiltered, nothingMatches } from '../model/filter-words.ts'
 import { changeFilters, type ContractFilters } from '../model/place.ts'
 import { ContractList } from '../session/contract-list.ts'
 import { ContractQuotes } from '../session/contract-quotes.ts'
 import { ContractTable } from '../ui/contract-table.tsx'
 import { AssetField, Choice, TypedField, WindowChoice } from '../ui/fields.tsx'
-import { ApiCalls } from '../ui/api-calls.tsx'
+import { ListTools } from '../ui/export-box.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 
 /** What can be compared: contracts that are traded on several venues, the open ones first. */
 export function ContractsPage({ filters }: { readonly filters: ContractFilters }) {
-  const { list, quotes } = useMemo(() => {
+  const { list, quotes, exported } = useMemo(() => {
     const made = new ContractList(filters)
-    return { list: made, quotes: new ContractQuotes(made.panel) }
+    // The prices of rows are not what the list exports.
+    return {
+      list: made,
+      quotes: new ContractQuotes(createPanel()),
+      // The page reads one status after another; a file has all of them.
+      exported: computed(() =>
+        filters.status === undefined
+          ? made.panel.calls.value.map((call) => withoutParam(call, 'status'))
+          : made.panel.calls.value,
+      ),
+    }
   }, [`${key.value} ${JSON.stringify(filters)}`])
   useEffect(() => () => (list.close(), quotes.close()), [list])
   const rows = list.rows.value
@@ -34,7 +47,7 @@ export function ContractsPage({ filters }: { readonly filters: ContractFilters }
         </p>
         <p class="quiet">The same bet on several venues, in prices after fees.</p>
         <span class="grow" />
-        <ApiCalls calls={list.panel.calls} />
+        <ListTools title="Contracts" calls={list.panel.calls} exported={exported} />
       </div>
       <ContractFiltersForm filters={filters} />
       {list.remark.value !== undefined && (

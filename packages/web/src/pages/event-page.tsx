@@ -57,7 +57,7 @@ export function EventPage(props: {
             drawn={drawn.map(({ market_id: id }) => id)}
           />
         </PanelBox>
-        <PanelBox title="Sum of prices">
+        <PanelBox title="Sum of prices" calls={session.panel.calls}>
           <EventSums event={event} />
           {event.is_exclusive === true && <p>At most one of these markets can end with Yes.</p>}
           {event.conversion !== null && <p>{event.conversion}</p>}

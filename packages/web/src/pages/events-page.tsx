@@ -10,7 +10,7 @@ import { microsOrAbsent } from '../model/time.ts'
 import { EventList } from '../session/event-list.ts'
 import { CategoryChips } from '../ui/category-chips.tsx'
 import { Choice, TypedField, VenueChoice } from '../ui/fields.tsx'
-import { ApiCalls } from '../ui/api-calls.tsx'
+import { ListTools } from '../ui/export-box.tsx'
 import { EmptyNote, TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag } from '../ui/words.tsx'
 
@@ -31,7 +31,7 @@ export function EventsPage({ filters }: { readonly filters: EventFilters }) {
             : `${printCount(rows.length)}${list.hasMore.value ? ' and more' : ''}`}
         </p>
         <span class="grow" />
-        <ApiCalls calls={list.panel.calls} />
+        <ListTools title="Events" calls={list.panel.calls} />
       </div>
       <CategoryChips
         chosen={filters.category}

@@ -7,7 +7,7 @@ import { changeFilters, type MarketFilters } from '../model/place.ts'
 import { ListQuotes } from '../session/list-quotes.ts'
 import { MarketList } from '../session/market-list.ts'
 import { CategoryChips } from '../ui/category-chips.tsx'
-import { ApiCalls } from '../ui/api-calls.tsx'
+import { ListTools } from '../ui/export-box.tsx'
 import { LinkWord } from '../ui/words.tsx'
 import { MarketFiltersForm } from '../ui/market-filters.tsx'
 import { MarketTable } from '../ui/market-table.tsx'
@@ -90,7 +90,7 @@ function MarketsHead({ list, quotes }: { readonly list: MarketList; readonly quo
       </p>
       <LinkWord link={quotes.link.value} />
       <span class="grow" />
-      <ApiCalls calls={list.panel.calls} />
+      <ListTools title="Markets" calls={list.panel.calls} />
     </div>
   )
 }

@@ -12,6 +12,7 @@ import { printCount } from '../model/decimal.ts'
 import { printPlace } from '../model/place.ts'
 import type { Range } from '../model/range.ts'
 import { printReference } from '../model/reference-line.ts'
+import { toSource, type ApiCall } from '../model/snippet.ts'
 import { HOUR, microsOf, MINUTE } from '../model/time.ts'
 import { ChartView } from '../session/chart-view.ts'
 import { ReferenceLoader, type ReferenceQuery } from '../session/reference-feed.ts'
@@ -175,6 +176,7 @@ function SeriesChart(props: {
     const sampled = { step: loader.data.value?.step ?? 1, last: last.value }
     view.sampled.value = sampled
   })
+  const gapCalls = useComputed(() => gapCallsOf(series, loader))
   const { ref, width } = useWidth()
   const { value: data } = loader.data
   const newest = data?.rows.at(-1)
@@ -211,11 +213,27 @@ function SeriesChart(props: {
         </p>
         {loader.trouble.value !== undefined && <TroubleNote trouble={loader.trouble.value} />}
       </PanelBox>
-      <PanelBox title="Gaps in this span">
+      <PanelBox title="Gaps in this span" calls={gapCalls}>
         <GapTable gaps={data?.gaps ?? []} now={last.value} />
       </PanelBox>
     </>
   )
+}
+
+// The list of gaps comes with the prices; alone it is this request.
+function gapCallsOf(series: ReferenceSeriesJson, loader: ReferenceLoader): readonly ApiCall[] {
+  const [prices] = loader.panel.calls.value
+  const range = loader.data.value?.query.range
+  if (prices === undefined || range === undefined) return []
+  const params = {
+    venue: series.venue,
+    key: `reference/${series.feed}/${series.asset}`,
+    start_time: Math.round(range.from),
+    end_time: Math.round(range.to) + 1,
+  }
+  const url = new URL(prices.url.replace(/\/reference\/.*$/, '/gaps'))
+  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, String(value))
+  return [{ url: url.href, code: `client.gaps(${toSource(params)})` }]
 }
 
 // The span of a series: its last hour at first, and no more than was recorded.

@@ -8,8 +8,35 @@ import { microsOrAbsent, printSpan } from '../model/time.ts'
 import type { ContractQuote } from '../session/contract-instant.ts'
 import type { ContractQuotes } from '../session/contract-quotes.ts'
 import { EdgeFigure, NetPrice } from './net-price.tsx'
+import { SortHead, useOrder } from './sort-head.tsx'
 import { useSeconds } from './use-seconds.ts'
 import { StatusWord, VenueTag } from './words.tsx'
+
+type Column = 'Contract' | 'Status' | 'Closes' | 'Members' | 'Net bid' | 'Net ask' | 'Edge now'
+
+// Only for the order of rows; a contract without a price comes last.
+function keyOf(
+  row: ContractJson,
+  quote: Partial<ContractQuote> | undefined,
+  column: Column,
+): string | number | undefined {
+  switch (column) {
+    case 'Contract':
+      return subjectOf(row)
+    case 'Status':
+      return row.status
+    case 'Closes':
+      return microsOrAbsent(row.closes)
+    case 'Members':
+      return row.members.length
+    case 'Net bid':
+      return quote?.bid && Number(quote.bid.price)
+    case 'Net ask':
+      return quote?.ask && Number(quote.ask.price)
+    case 'Edge now':
+      return quote?.edge && Number(quote.edge.best_edge)
+  }
+}
 
 /** Contracts with their members, the best prices after fees and the edge of now. */
 export function ContractTable(props: {
@@ -19,23 +46,26 @@ export function ContractTable(props: {
   const { rows, quotes } = props
   const now = useSeconds()
   const known = quotes.quotes.value
+  const { sorted, head } = useOrder(rows, (row, column: Column) =>
+    keyOf(row, known.get(row.id), column),
+  )
   return (
     <div class="panel contracts-panel">
       <table class="contracts">
         <thead>
           <tr>
-            <th>Contract</th>
-            <th>Status</th>
-            <th>Window</th>
-            <th class="num">Closes</th>
-            <th>Members</th>
-            <th class="num">Net bid</th>
-            <th class="num">Net ask</th>
-            <th class="num">Edge now</th>
+            <SortHead {...head('Contract')} />
+            <SortHead {...head('Status')} />
+            <th scope="col">Window</th>
+            <SortHead {...head('Closes')} class="num" />
+            <SortHead {...head('Members')} />
+            <SortHead {...head('Net bid')} class="num" />
+            <SortHead {...head('Net ask')} class="num" />
+            <SortHead {...head('Edge now')} class="num" />
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
+          {sorted.map((row) => (
             <ContractRow
               key={row.id}
               row={row}

@@ -8,36 +8,60 @@ import type { CompareHistory } from '../session/compare-history.ts'
 import { NetPrice } from './net-price.tsx'
 import { VenueTag } from './words.tsx'
 import { ScrollBox } from './scroll-box.tsx'
+import { SortHead, useOrder } from './sort-head.tsx'
 
 const SHOWN = 40
+const FIGURES = ['Edge', 'Lasted', 'Shares', 'Buy Yes', 'Buy No'] as const
+type Column = 'Best moment' | (typeof FIGURES)[number] | 'Ended by'
+
+// Only for the order of rows.
+function keyOf(row: SpreadJson, column: Column): string | number {
+  switch (column) {
+    case 'Best moment':
+      return microsOf(row.best_time)
+    case 'Edge':
+      return Number(row.best_edge)
+    case 'Lasted':
+      return microsOf(row.end_time) - microsOf(row.start_time)
+    case 'Shares':
+      return Number(row.fillable_size)
+    case 'Buy Yes':
+      return Number(row.yes.price)
+    case 'Buy No':
+      return Number(row.no.price)
+    case 'Ended by':
+      return ENDS[row.ended_by]
+  }
+}
 
 /** The largest edges of the window; each leads to its best moment. */
 export function EdgeTable({ history }: { readonly history: CompareHistory }) {
   const all = history.spans.value
+  const { sorted, head } = useOrder(sortEdges(all), keyOf)
   if (!history.isLoaded.value) return <p class="quiet">Loading…</p>
   if (all.length === 0) {
     return <p class="quiet">The venues have not disagreed by more than the fees so far.</p>
   }
-  const rows = sortEdges(all).slice(0, SHOWN)
+  const rows = sorted.slice(0, SHOWN)
+  const { column, isDown } = head('Edge').order
+  const isLargest = column === undefined || (column === 'Edge' && isDown)
   return (
     <>
       <p class="quiet">
         {printCount(all.length)}
         {history.hasMoreSpans.value ? ' and more' : ''} {all.length === 1 ? 'time' : 'times'} Yes on
         one venue and No on another cost less than the 1 that one of them pays, after fees
-        {all.length > SHOWN ? `. The ${SHOWN} largest:` : ':'}
+        {all.length <= SHOWN ? ':' : isLargest ? `. The ${SHOWN} largest:` : `. ${SHOWN} of them:`}
       </p>
       <ScrollBox label="Edges" class="edges-scroll">
         <table class="edges">
           <thead>
             <tr>
-              <th>Best moment</th>
-              <th class="num">Edge</th>
-              <th class="num">Lasted</th>
-              <th class="num">Shares</th>
-              <th class="num">Buy Yes</th>
-              <th class="num">Buy No</th>
-              <th>Ended by</th>
+              <SortHead {...head('Best moment')} />
+              {FIGURES.map((name) => (
+                <SortHead key={name} {...head(name)} class="num" />
+              ))}
+              <SortHead {...head('Ended by')} />
             </tr>
           </thead>
           <tbody>

@@ -1,7 +1,14 @@
 import { useSignal, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useMemo } from 'preact/hooks'
 import { printBytes, printCount } from '../model/decimal.ts'
-import { FILE_FORMATS, formatsOf, toAnswerFile, type ExportScope } from '../model/export.ts'
+import {
+  FILE_FORMATS,
+  formatsOf,
+  isList,
+  MAX_ANSWER_ROWS,
+  toAnswerFile,
+  type ExportScope,
+} from '../model/export.ts'
 import type { ApiCall } from '../model/snippet.ts'
 import { ExportJob } from '../session/export-job.ts'
 import { ApiCalls } from './api-calls.tsx'
@@ -15,6 +22,24 @@ type BoxProps = {
   readonly scope: (() => ExportScope | undefined) | undefined
   readonly box: { readonly current: HTMLElement | null }
 }
+
+/** Saves what a list shows, and the requests behind it; for pages that are one list. */
+export function ListTools(props: {
+  readonly title: string
+  readonly calls: ReadonlySignal<readonly ApiCall[]>
+  /** The request of the file, where it is not that of the page. */
+  readonly exported?: ReadonlySignal<readonly ApiCall[]>
+}) {
+  const { title, calls, exported = calls } = props
+  return (
+    <>
+      <ExportBox title={title} calls={exported} scope={undefined} box={NO_BOX} />
+      <ApiCalls calls={calls} />
+    </>
+  )
+}
+
+const NO_BOX = { current: null }
 
 /** Saves what a panel shows: its rows as a file in any format, or its chart as a picture. */
 export function ExportBox(props: BoxProps) {
@@ -134,7 +159,10 @@ function AnswerFields(props: { readonly job: ExportJob; readonly calls: readonly
         choices={formats.map((one) => [one, one] as const)}
         onChange={(one) => (format.value = one)}
       />
-      <p class="quiet">The answer of {new URL(url).pathname}</p>
+      <p class="quiet">
+        The answer of {new URL(url).pathname}
+        {isList(call) && `, up to ${printCount(MAX_ANSWER_ROWS)} rows`}
+      </p>
       <SaveButton job={job} run={async () => save(await job.fetchAnswer(url, name))} />
     </>
   )

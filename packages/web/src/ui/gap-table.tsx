@@ -3,6 +3,9 @@ import { showSeconds } from '../app/show.ts'
 import { gapSentence, type GapSpan } from '../model/gap.ts'
 import { printSpan } from '../model/time.ts'
 import { ScrollBox } from './scroll-box.tsx'
+import { SortHead, useOrder } from './sort-head.tsx'
+
+type Column = 'Reason' | 'From (last good)' | 'To (first good)' | 'Length'
 
 /** What was lost, with reason and bounds; a click shows the instant before a gap. */
 export function GapTable(props: {
@@ -11,19 +14,18 @@ export function GapTable(props: {
   readonly onPick?: (time: number) => void
 }) {
   const { now, onPick } = props
-  const gaps = props.gaps.filter(({ reason }) => !isMarketState(reason))
+  const lost = props.gaps.filter(({ reason }) => !isMarketState(reason))
+  const { sorted: gaps, head } = useOrder(lost, (gap, column: Column) => keyOf(gap, column, now))
   if (gaps.length === 0) return <p class="quiet">No gaps in the recording.</p>
   return (
     <ScrollBox label="Gaps">
       <table class="gap-table">
         <thead>
           <tr>
-            <th scope="col">Reason</th>
-            <th scope="col">From (last good)</th>
-            <th scope="col">To (first good)</th>
-            <th scope="col" class="num">
-              Length
-            </th>
+            <SortHead {...head('Reason')} />
+            <SortHead {...head('From (last good)')} />
+            <SortHead {...head('To (first good)')} />
+            <SortHead {...head('Length')} class="num" />
           </tr>
         </thead>
         <tbody>
@@ -43,11 +45,28 @@ export function GapTable(props: {
                 )}
               </td>
               <td>{gap.end === undefined ? 'open' : showSeconds(gap.end).slice(5)}</td>
-              <td class="num">{printSpan((gap.end ?? Math.max(now, gap.start)) - gap.start)}</td>
+              <td class="num">{printSpan(lengthOf(gap, now))}</td>
             </tr>
           ))}
         </tbody>
       </table>
     </ScrollBox>
   )
+}
+
+function keyOf(gap: GapSpan, column: Column, now: number): string | number | undefined {
+  switch (column) {
+    case 'Reason':
+      return gap.reason
+    case 'From (last good)':
+      return gap.start
+    case 'To (first good)':
+      return gap.end
+    case 'Length':
+      return lengthOf(gap, now)
+  }
+}
+
+function lengthOf({ start, end }: GapSpan, now: number): number {
+  return (end ?? Math.max(now, start)) - start
 }

@@ -9,6 +9,32 @@ import { MemberKey } from './compare-chart.tsx'
 import { NetPrice } from './net-price.tsx'
 import { StatusWord, VenueTag } from './words.tsx'
 import { ScrollBox } from './scroll-box.tsx'
+import { SortHead, useOrder } from './sort-head.tsx'
+
+const FIGURES = ['Bid', 'Ask', 'Net bid', 'Net ask', 'Age'] as const
+type Column = 'Member' | (typeof FIGURES)[number]
+
+const VALUES = {
+  Bid: 'best_bid',
+  Ask: 'best_ask',
+  'Net bid': 'net_bid',
+  'Net ask': 'net_ask',
+  Age: 'age_ms',
+} as const
+
+// Only for the order of rows; a member without a price comes last.
+function keyOf(
+  { members }: ContractWithTermsJson,
+  shown: ContractInstant | undefined,
+  place: number,
+  column: Column,
+): string | number | undefined {
+  if (column === 'Member') return members[place]!.title ?? members[place]!.market_id
+  const price = shown?.prices.members[place]
+  if (price === undefined || price.reason !== null) return undefined
+  const value = price[VALUES[column]]
+  return value === null ? undefined : Number(value)
+}
 
 /** The members with their prices at the instant, as the venue shows them and after fees. */
 export function MemberTable(props: {
@@ -17,25 +43,27 @@ export function MemberTable(props: {
 }) {
   const { session, contract } = props
   const shown = session.shown.value
+  const places = contract.members.map((_, place) => place)
+  const { sorted, head } = useOrder(places, (place, column: Column) =>
+    keyOf(contract, shown, place, column),
+  )
   return (
     <ScrollBox label="Members" class="members-scroll">
       <table class="members">
         <thead>
           <tr>
-            <th>Member</th>
-            <th>Yes is</th>
-            <th class="num">Bid</th>
-            <th class="num">Ask</th>
-            <th class="num">Net bid</th>
-            <th class="num">Net ask</th>
-            <th class="num">Age</th>
-            <th>Fee of a taker</th>
+            <SortHead {...head('Member')} />
+            <th scope="col">Yes is</th>
+            {FIGURES.map((name) => (
+              <SortHead key={name} {...head(name)} class="num" />
+            ))}
+            <th scope="col">Fee of a taker</th>
           </tr>
         </thead>
         <tbody>
-          {contract.members.map((member, place) => (
+          {sorted.map((place) => (
             <MemberRow
-              key={`${member.venue} ${member.market_id}`}
+              key={place}
               contract={contract}
               place={place}
               shown={shown}

@@ -1,0 +1,92 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { after, ROUND } from '../api/contracts-tape.ts'
+import { ApiReader } from './api-reader.ts'
+import { exported } from './exported.ts'
+import { servedVisits } from './served-visits.ts'
+
+const { url, key, visit } = servedVisits('serve-contracts.ts', {
+  withKey: true,
+  prepare: (page) => page.clock.setFixedTime(new Date(after(120) / 1000)),
+})
+
+let api: ApiReader
+beforeAll(() => {
+  api = new ApiReader(url(), key())
+})
+
+const AT = new Date(after(60) / 1000).toISOString()
+
+describe('a list', () => {
+  it.each([
+    ['/contracts', '/v3/contracts?limit=1000', 'id'],
+    ['/markets', '/v3/markets?status=open&limit=1000', 'market_id'],
+  ])('is exported from %s as a table of everything that matches', async (path, route, column) => {
+    await visit(path, {}, async (page) => {
+      const head = page.locator('.page-head')
+      await head.getByText('Export').waitFor()
+      const [names, ...rows] = (await exported(page, head, 'csv')).trim().split(/\r?\n/)
+      expect(names!.split(',')).toContain(column)
+      const all = (await api.get(route)) as Record<string, string>[]
+      expect(all.length).toBeGreaterThan(0)
+      expect(rows).toHaveLength(all.length)
+      for (const one of all) expect(rows.some((row) => row.includes(one[column]!))).toBe(true)
+    })
+  })
+})
+
+describe('the page of a contract', () => {
+  it('exports the books and the consolidated book of its instant', async () => {
+    await visit(`/contracts/${ROUND}?t=${AT}`, {}, async (page) => {
+      await page.locator('.compare-page[data-loaded="yes"]').waitFor()
+      for (const [title, route] of [
+        ['Order books', 'books'],
+        ['All venues together, after fees', 'consolidated'],
+      ] as const) {
+        const panel = page.getByRole('region', { name: title })
+        const saved = JSON.parse(await exported(page, panel, 'json')) as {
+          data: Record<string, unknown>
+        }
+        const query = route === 'books' ? 'depth=8' : 'depth=8&side=buy&size=100'
+        const address = `/v3/contracts/${ROUND}/${route}?at=${AT}&${query}&number_format=string`
+        expect(saved.data).toEqual(await api.get(address))
+      }
+    })
+  })
+
+  it('sorts members by their prices, and edges by how long they lasted', async () => {
+    await visit(`/contracts/${ROUND}?t=${AT}`, {}, async (page) => {
+      await page.locator('.compare-page[data-loaded="yes"]').waitFor()
+      const members = page.getByRole('region', { name: 'Members' })
+      const path = `/v3/contracts/${ROUND}/consolidated?at=${AT}`
+      const prices = (await api.get(path)) as {
+        readonly members: readonly { readonly venue: string; readonly net_ask: number }[]
+      }
+      const byAsk = prices.members.toSorted((a, b) => b.net_ask - a.net_ask)
+      const head = members.getByRole('columnheader', { name: 'Net ask' })
+      const venues = () =>
+        members
+          .locator('tbody tr')
+          .evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset['venue']))
+      await head.getByRole('button').click()
+      expect(await head.getAttribute('aria-sort')).toBe('descending')
+      expect(await venues()).toEqual(byAsk.map(({ venue }) => venue))
+      await head.getByRole('button').click()
+      expect(await venues()).toEqual(byAsk.map(({ venue }) => venue).toReversed())
+      const spreads = (await api.get(`/v3/contracts/${ROUND}/spreads`)) as {
+        duration_ms: number
+        ended_by: string
+      }[]
+      const edges = page.getByRole('region', { name: 'Edges' }).first()
+      const lasted = edges.getByRole('columnheader', { name: 'Lasted' })
+      const cells = () => edges.locator('tbody tr td:nth-child(3)').allInnerTexts()
+      const before = await cells()
+      expect(before).toHaveLength(spreads.length)
+      await lasted.getByRole('button').click()
+      expect(await lasted.getAttribute('aria-sort')).toBe('descending')
+      const down = await cells()
+      await lasted.getByRole('button').click()
+      expect(await cells()).toEqual(down.toReversed())
+      expect(down.toSorted()).toEqual(before.toSorted())
+    })
+  })
+})
