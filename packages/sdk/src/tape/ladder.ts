@@ -190,11 +190,16 @@ export class Ladder {
     return { price, size }
   }
 
-  /** Every occupied level key, bids best first, then asks best first. */
-  keys(): number[] {
+  /** The occupied level keys, bids best first, then asks best first, at most `depth` per side. */
+  keys(depth = Infinity): number[] {
     const keys: number[] = []
-    for (let at = this.bestBid; at !== 0; at = this.nextBid(at)) keys.push(at * 2)
-    for (let at = this.bestAsk; at !== this.one; at = this.nextAsk(at)) keys.push(at * 2 + 1)
+    for (let at = this.bestBid; at !== 0 && keys.length < depth; at = this.nextBid(at)) {
+      keys.push(at * 2)
+    }
+    const most = keys.length + depth
+    for (let at = this.bestAsk; at !== this.one && keys.length < most; at = this.nextAsk(at)) {
+      keys.push(at * 2 + 1)
+    }
     return keys
   }
 

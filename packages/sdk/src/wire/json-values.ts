@@ -1,4 +1,11 @@
-import { canonicalDecimal, printMicros, PriorbookError, type Micros } from '../domain/index.ts'
+import {
+  canonicalDecimal,
+  POW10,
+  printMicros,
+  PriorbookError,
+  printScaled,
+  type Micros,
+} from '../domain/index.ts'
 import { ABSENT } from '../tape/index.ts'
 import type { TimeFormat } from './value-text.ts'
 
@@ -28,6 +35,19 @@ export function decimalJson(text: string | undefined, style: ValueStyle): Decima
   if (style.numberFormat === 'string') return canonical
   const value = Number(canonical)
   return String(value) === canonical ? value : rawNumber(canonical)
+}
+
+// Fifteen digits are exact in a double and are written as they are; below 10^−6 numbers have an exponent.
+const MAX_EXACT = 1e15
+const MIN_PLAIN = 1e6
+
+/** A decimal of whole units of 10^−decimals: what `decimalJson` gives for its text, mostly without making the text. */
+export function scaledJson(units: number, decimals: number, style: ValueStyle): DecimalJson {
+  const size = Math.abs(units)
+  const one = POW10[decimals]!
+  const isPlain = size < MAX_EXACT && (units === 0 || size * MIN_PLAIN >= one)
+  if (isPlain && style.numberFormat !== 'string') return units / one
+  return decimalJson(printScaled(units, decimals), style)!
 }
 
 /** A time; absent is null. */

@@ -224,6 +224,31 @@ export function readStateTests(
     }
   })
 
+  test('interval sampling with a depth: the same rows with their best levels', async () => {
+    let levels = 0
+    for (const { venue, key } of INSTRUMENTS) {
+      const query = { venue, key, start: 0, end: BEGIN + 1000 * DAY, interval: 60_000_000 }
+      for (const order of ORDERS) {
+        const all = { ...query, limit: 200, order }
+        const whole = await current().booksByInterval(all)
+        const best = await current().booksByInterval({ ...all, depth: 2 })
+        expect(best.picks).toHaveLength(whole.picks.length)
+        for (const [index, { columns, row, ...facts }] of whole.picks.entries()) {
+          const { columns: cut, row: cutRow, ...same } = best.picks[index]!
+          expect(same).toEqual(facts)
+          expect(cut.received[cutRow]).toBe(columns.received[row])
+          const keys = columns.baseKey
+          const side = (bit: number) => keys.filter((one) => (one & 1) === bit).slice(0, 2)
+          const wanted = [...side(0), ...side(1)]
+          expect(cut.baseKey).toEqual(wanted)
+          expect(cut.baseSize).toEqual(wanted.map((one) => columns.baseSize[keys.indexOf(one)]))
+          levels += wanted.length
+        }
+      }
+    }
+    expect(levels).toBeGreaterThan(100)
+  })
+
   test('interval sampling: the last row of each bucket, what it counts, and where it is cut', async () => {
     expect.hasAssertions()
     const intervals = [1, 5, 10, 30, 60, 300, 900, 3600, 86_400].map((each) => each * 1_000_000)

@@ -261,6 +261,8 @@ export type SampleQuery = InstrumentRef & {
   readonly limit: number
   readonly order: Order
   readonly knownAt?: number | undefined
+  /** Max levels per side of a book; all by default. */
+  readonly depth?: number | undefined
 }
 
 /** One row per non-empty bucket, ascending. */

@@ -1,7 +1,7 @@
-import { printScaled, VENUES, type Gap } from '@priorbook/sdk/domain'
+import { VENUES, type Gap } from '@priorbook/sdk/domain'
 import type { BookPick } from '@priorbook/sdk/tape'
 import {
-  decimalJson,
+  scaledJson,
   timeJson,
   type ContractSnapshotJson,
   type ValueStyle,
@@ -74,7 +74,7 @@ async function readLane(
   const { venue, key } = instrument
   const { store } = context
   const limit = Math.ceil((end - start) / interval) + 1
-  const query = { venue, key, start: from, end, interval, limit, order: 'asc' } as const
+  const query = { venue, key, start: from, end, interval, limit, order: 'asc', depth: 1 } as const
   const { picks, corrupt } = await store.booksByInterval(query)
   // Read after the rows, so that rows which were removed meanwhile are explained.
   const gaps = await gapsOfBook(context, instrument, { start, end })
@@ -127,9 +127,9 @@ class MemberLane {
     const received = pick.columns.received[pick.row]!
     const { bid, ask, decimals } = bestOf(pick, this.#one.isComplement)
     const price = (level: Level | undefined) =>
-      level === undefined ? null : decimalJson(printScaled(level.price, decimals), style)
+      level === undefined ? null : scaledJson(level.price, decimals, style)
     const size = (level: Level | undefined) =>
-      level === undefined ? null : decimalJson(printScaled(level.size, sizeDecimals), style)
+      level === undefined ? null : scaledJson(level.size, sizeDecimals, style)
     return {
       venue,
       market_id: marketId,
@@ -139,7 +139,7 @@ class MemberLane {
       best_ask_size: size(ask),
       row_id: `${venue}:${key}:${pick.sequence}`,
       received_time: timeJson(received, style),
-      age_ms: decimalJson(printScaled(end - received, 3), style),
+      age_ms: scaledJson(end - received, 3, style),
       reason: null,
     }
   }
@@ -168,7 +168,7 @@ const NOTHING = {
 
 type Level = { readonly price: number; readonly size: number }
 
-// A pick is a whole book: its bids best first, then its asks best first; odd keys are asks.
+// A pick is a book: its bids best first, then its asks best first; odd keys are asks.
 function bestOf(
   { columns }: BookPick,
   isComplement: boolean,

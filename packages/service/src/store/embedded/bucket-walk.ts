@@ -114,7 +114,7 @@ export class BucketWalk {
     }
     applyRows(this.ladder, columns, this.folded + 1, row + 1)
     this.folded = row
-    return toSingleRow(this.ladder, columns, row)
+    return toSingleRow(this.ladder, columns, row, this.query.depth)
   }
 
   // Level changes of the rows that retention removed.

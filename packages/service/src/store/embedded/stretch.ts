@@ -10,12 +10,24 @@ export type Stretch = {
   readonly chunk?: string | undefined
 }
 
-/** One self-contained row: the full book after it, with its changes, which are idempotent. */
-export function toSingleRow(book: Ladder, from: BookColumns, row: number): BookColumns {
+/**
+ * One self-contained row: the book after it, with its changes, which are idempotent. With `depth` the book has at most
+ * that many levels per side, and the row has no changes.
+ */
+export function toSingleRow(
+  book: Ladder,
+  from: BookColumns,
+  row: number,
+  depth?: number,
+): BookColumns {
   const columns = new BookColumns(from.priceDecimals, 1, 1)
-  columns.pushRows(from, row, row + 1)
+  if (depth === undefined) columns.pushRows(from, row, row + 1)
+  else {
+    columns.pushHeadOf(from, row)
+    columns.changeEnd[0] = 0
+  }
   columns.rescale(book.decimals)
-  columns.baseKey = book.keys()
+  columns.baseKey = book.keys(depth)
   columns.baseSize = columns.baseKey.map((key) => book.sizeAt(key))
   return columns
 }
