@@ -119,6 +119,73 @@ describe('priorbook backtest', () => {
     expect(absent.status).toBe(EXIT_CODES.not_found.status)
   })
 
+  it('delays events and answers, limits the account, and says so', async () => {
+    const body = `() => {
+      let sent = 0
+      let last = 0
+      return {
+        onBook(book, { now, buy, log }) {
+          if (sent === 3) return
+          if (sent++ === 0) log('book ' + (now - book.time))
+          buy({ market: book.market.id, size: 4 })
+        },
+        onFill: (fill, { now, log }) => log('fill ' + (now - fill.at)),
+        onOrder: (order) => { last = order.reason },
+        onEnd: ({ log }) => log('last ' + last),
+      }
+    }`
+    const file = strategyFile('delayed', body)
+    const out = join(folder, 'delayed')
+    const delays = ['--latency', '20', '--feed-latency', '7.5', '--ack-latency', '30'] as const
+    const words = [...delays, '--limits', 'position=6,loss=50.5,rate=100', '--out', out] as const
+    const run = await priorbook('backtest', file, files[0]!, '-q', ...words)
+    expect(run.status).toBe(EXIT_CODES.ok.status)
+    expect(run.out).toContain(
+      'orders arrive after 20 ms; events are seen after 7.5 ms; answers after 30 ms; gaps: cancel; limits: position 6, loss 50.5, rate 100',
+    )
+    const report = JSON.parse(readFileSync(join(out, 'report.json'), 'utf8')) as {
+      run: { latency: unknown; limits: unknown }
+      orders: { reasons: unknown }
+      logs: string[]
+    }
+    expect(report.run.latency).toEqual({
+      feed: 7500,
+      entry: 20_000,
+      cancel: 20_000,
+      acknowledge: 30_000,
+    })
+    expect(report.run.limits).toEqual({ position: '6', loss: '50.5', rate: 100 })
+    expect(report.orders.reasons).toEqual({ position_limit: 2 })
+    const logs = report.logs.map((line) => line.slice(line.indexOf(' ') + 1))
+    expect(logs).toContain('book 7500')
+    expect(logs).toContain('fill 30000')
+    expect(logs.at(-1)).toBe('last position_limit')
+    const html = readFileSync(join(out, 'report.html'), 'utf8')
+    expect(html).toContain('limits of the account')
+    expect(html).toContain('{&quot;position&quot;:&quot;6&quot;')
+  })
+
+  it('names the files of series of your own with their hash', async () => {
+    const series = join(folder, 'model.csv')
+    writeFileSync(series, 'known,chance\n2026-08-01T00:00:00Z,0.5\n')
+    const [one, two] = [join(folder, 'series-one'), join(folder, 'series-two')]
+    const file = strategyFile('series', '() => ({ onData() {} })')
+    const words = [file, files[0]!, '-q', '--data', `model=${series}:known`, '--out'] as const
+    await priorbook('backtest', ...words, one)
+    const digest = (path: string): string => hash('sha256', readFileSync(path), 'hex')
+    const { inputs } = JSON.parse(readFileSync(join(one, 'report.json'), 'utf8')) as {
+      inputs: { data: unknown }
+    }
+    const facts = { feed: 'model', name: 'model.csv', bytes: 38, sha256: digest(series) }
+    expect(inputs.data).toEqual([{ ...facts, column: 'known' }])
+    expect(readFileSync(join(one, 'report.html'), 'utf8')).toContain(digest(series))
+    writeFileSync(series, 'known,chance\n2026-08-01T00:00:00Z,0.6\n')
+    await priorbook('backtest', ...words, two)
+    const files2 = [join(one, 'report.json'), join(two, 'report.json')] as const
+    const compared = await priorbook('backtest', '--compare', ...files2)
+    expect(compared.out).toMatch(/^data files +model [0-9a-f]{64}/m)
+  })
+
   it('sweeps and tests on a holdout with the same result every time', async () => {
     const file = strategyFile('swept', TAKER)
     const words = [file, ...files, '--queue', 'pessimistic', '-q'] as const
@@ -181,6 +248,15 @@ describe('priorbook backtest', () => {
     [['backtest', 'STRATEGY', 'FILE', '--assume', 'venuex-tick=1'], 'usage', '--assume holds'],
     [['backtest', 'STRATEGY', 'FILE', '--cash', 'much'], 'usage', '--cash is much'],
     [['backtest', 'STRATEGY', 'FILE', '--latency', '-5s'], 'usage', '--latency'],
+    [['backtest', 'STRATEGY', 'FILE', '--feed-latency', '5s'], 'usage', '--feed-latency is 5s'],
+    [['backtest', 'STRATEGY', 'FILE', '--ack-latency', 'soon'], 'usage', '--ack-latency is soon'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', ''], 'usage', '--limits holds nothing'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', 'loss'], 'usage', '--limits holds loss'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', 'loss=0'], 'usage', 'loss=AMOUNT'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', 'rate=1.5'], 'usage', 'holds rate=1.5'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', 'position=-1'], 'usage', 'holds position=-1'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', 'loss=5,loss=6'], 'usage', 'holds loss=6'],
+    [['backtest', 'STRATEGY', 'FILE', '--limits', 'size=5'], 'usage', 'position=SHARES'],
     [['backtest', 'EMPTY', 'FILE'], 'usage', 'exports no strategy'],
     [
       ['backtest', 'STRATEGY', 'FILE', '--from', '2020-01-01', '--to', '2020-01-02'],

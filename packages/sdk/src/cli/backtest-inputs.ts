@@ -3,7 +3,7 @@ import { createReadStream } from 'node:fs'
 import { basename } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { fileURLToPath } from 'node:url'
-import type { InputFile, Report } from '../backtest/index.ts'
+import type { DataInput, InputFile, Report } from '../backtest/index.ts'
 import { packageVersion } from '../command-line/index.ts'
 import type { BacktestJob } from './backtest-job.ts'
 
@@ -13,6 +13,11 @@ export async function withInputs(report: Report, job: BacktestJob): Promise<Repo
   const files: InputFile[] = []
   // Events are merged by time: the order in which files are named changes nothing.
   for (const file of job.files.toSorted()) files.push(await describeFile(file))
+  const data: DataInput[] = []
+  for (const { name, path, column } of job.data) {
+    const facts = { feed: name, ...(await describeFile(path)) }
+    data.push(column === undefined ? facts : { ...facts, column })
+  }
   return {
     ...report,
     inputs: {
@@ -20,6 +25,7 @@ export async function withInputs(report: Report, job: BacktestJob): Promise<Repo
       // The module alone: what it imports is not part of the hash.
       strategy: await describeFile(fileURLToPath(job.strategy)),
       files,
+      data,
       rows_sha256: hash('sha256', JSON.stringify(rows), 'hex'),
     },
   }

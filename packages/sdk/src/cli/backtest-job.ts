@@ -4,6 +4,7 @@ import {
   grid,
   parseMoney,
   QUEUE_MODELS,
+  type AccountLimits,
   type Assumptions,
   type GapPolicy,
   randomParams,
@@ -23,6 +24,8 @@ import {
   type OptionValues,
 } from '../command-line/index.ts'
 import type { ServiceAddress } from './command.ts'
+import { delaysOf, LATENCY_OPTIONS, type DelaySettings } from './latency-options.ts'
+import { LIMITS_OPTION } from './limits-option.ts'
 import type { MarketName } from './options.ts'
 
 /** A series of one's own on the command line: `NAME=FILE` or `NAME=FILE:COLUMN`. */
@@ -33,7 +36,7 @@ export type DataFile = {
 }
 
 /** The job of a backtest worker: plain data, so that it can be sent to its thread. */
-export type BacktestJob = {
+export type BacktestJob = Required<DelaySettings> & {
   /** The module of the strategy, as a URL. */
   readonly strategy: string
   readonly files: readonly string[]
@@ -57,7 +60,8 @@ export type BacktestJob = {
   readonly queue: QueueModel | 'bracket' | undefined
   readonly cash: string
   readonly seed: number
-  readonly latencyMicros: number
+  /** Absent where the account has none. */
+  readonly limits: AccountLimits | undefined
   readonly gapPolicy: GapPolicy
   readonly assume: Assumptions
   readonly why: number | undefined
@@ -95,11 +99,8 @@ export const RUN_OPTIONS = {
     { value: 'MODEL' },
   ),
   cash: parsedOption('Collateral at each venue; 1000 by default.', { value: 'AMOUNT' }, parseCash),
-  latency: parsedOption(
-    'How long a decision takes to reach the book; 50 by default.',
-    { value: 'MS' },
-    parseLatency,
-  ),
+  ...LATENCY_OPTIONS,
+  limits: LIMITS_OPTION,
   'gap-policy': wordOption(
     GAP_POLICIES,
     'Resting orders where a gap begins: cancel (default) or freeze.',
@@ -203,21 +204,17 @@ function parseCash(text: string): string {
   throw new UsageError(`--cash is ${text}`, 'It is an amount, such as 1000 or 250.50.')
 }
 
-function parseLatency(text: string): number {
-  if (/^\d{1,6}(\.\d{1,3})?$/.test(text)) return Math.round(Number(text) * 1000)
-  throw new UsageError(`--latency is ${text}`, 'It is a number of milliseconds.')
-}
+type RunSettings = Pick<
+  BacktestJob,
+  'params' | 'sets' | 'queue' | 'cash' | 'seed' | 'limits' | 'gapPolicy' | 'assume'
+> &
+  Required<DelaySettings>
 
 /** Reads the options of a run. */
-export function runOptionsOf(
-  options: OptionValues<typeof RUN_OPTIONS>,
-): Pick<
-  BacktestJob,
-  'params' | 'sets' | 'queue' | 'cash' | 'seed' | 'latencyMicros' | 'gapPolicy' | 'assume'
-> {
-  const { queue, cash = '1000', seed = 1 } = options
+export function runOptionsOf(options: OptionValues<typeof RUN_OPTIONS>): RunSettings {
+  const { queue, cash = '1000', seed = 1, limits } = options
   const params = setsOf(options.params ?? {}, options.random, seed)
-  const { latency: latencyMicros = 50_000, 'gap-policy': gapPolicy = 'cancel' } = options
-  const { assume = parseAssume('') } = options
-  return { params, sets: params.length, queue, cash, seed, latencyMicros, gapPolicy, assume }
+  const { assume = parseAssume(''), 'gap-policy': gapPolicy = 'cancel' } = options
+  const common = { params, sets: params.length, queue, cash, seed, limits, gapPolicy, assume }
+  return { ...common, ...delaysOf(options) }
 }

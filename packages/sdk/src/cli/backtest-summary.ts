@@ -63,9 +63,28 @@ function bandOf({ confidence }: Report, currency: string): string {
 
 function modelsOf({ run, bracket }: Report): string {
   const queue = bracket === null ? run.queue : 'pessimistic, proportional and optimistic'
-  const { entry } = run.latency as { readonly entry: unknown }
-  const latency = typeof entry === 'number' ? printSpan(entry / 1000) : 'as given'
-  return `queue ${queue}; orders arrive after ${latency}; gaps: ${run.gap_policy}`
+  const parts = [`queue ${queue}`, ...delaysOf(run.latency), `gaps: ${run.gap_policy}`]
+  if (run.limits !== undefined) parts.push(`limits: ${limitsOf(run.limits)}`)
+  return parts.join('; ')
+}
+
+// Delays of zero are left out, except that of orders.
+function delaysOf(latency: unknown): string[] {
+  const { entry, feed = 0, acknowledge = 0 } = latency as Readonly<Record<string, unknown>>
+  const parts = [`orders arrive after ${delayText(entry)}`]
+  if (feed !== 0) parts.push(`events are seen after ${delayText(feed)}`)
+  if (acknowledge !== 0) parts.push(`answers after ${delayText(acknowledge)}`)
+  return parts
+}
+
+function delayText(delay: unknown): string {
+  if (typeof delay !== 'number') return 'a time as given'
+  return delay < 1e6 ? `${delay / 1000} ms` : printSpan(delay / 1000)
+}
+
+function limitsOf(limits: unknown): string {
+  const words = Object.entries(limits as Readonly<Record<string, string | number>>)
+  return words.map(([name, value]) => `${name} ${value}`).join(', ')
 }
 
 function percent(share: number | null): string {

@@ -108,17 +108,11 @@ function noteRecords(replays: readonly Replay[]): void {
 }
 
 function headOf(job: BacktestJob): LogHead {
-  const { params, queue, cash, seed, latencyMicros, gapPolicy, assume, markets } = job
-  const settings = {
-    markets,
-    params: params[0]!,
-    queue,
-    cash,
-    seed,
-    latencyMicros,
-    gapPolicy,
-    assume,
-  }
+  const { params, queue, cash, seed, limits, gapPolicy, assume, markets } = job
+  const { latencyMicros, feedMicros, acknowledgeMicros } = job
+  const delays = { latencyMicros, feedMicros, acknowledgeMicros }
+  const common = { queue, cash, seed, ...delays, limits, gapPolicy, assume }
+  const settings = { markets, params: params[0]!, ...common }
   const place = fileURLToPath(job.strategy)
   return { type: 'run', format: 'priorbook-log/1', mode: 'backtest', strategy: place, settings }
 }

@@ -5,6 +5,7 @@ import { PriorbookError, printMicros, VENUE_IDS, VENUES, type Micros } from '../
 import { downloadSource, replay, type Replay, type ReplaySource } from '../replay/index.ts'
 import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
 import type { BacktestJob } from './backtest-job.ts'
+import { latencyOf } from './latency-options.ts'
 import type { MarketName } from './options.ts'
 import { readRevisions } from './tape-cache.ts'
 
@@ -20,7 +21,8 @@ export function runOptionsOfJob(
     ...(job.queue === undefined ? {} : { queue: job.queue }),
     cash: job.cash,
     seed: job.seed,
-    latency: { entry: job.latencyMicros, cancel: job.latencyMicros },
+    latency: latencyOf(job),
+    ...(job.limits === undefined ? {} : { limits: job.limits }),
     gapPolicy: job.gapPolicy,
     data: job.data.map(({ name, path, column }) => ({
       name,

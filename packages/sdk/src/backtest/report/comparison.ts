@@ -115,6 +115,7 @@ function differencesOf(first: Report, second: Report): (readonly [string, string
       seed: String(run.seed),
       queue: run.queue,
       latency: JSON.stringify(run.latency),
+      limits: JSON.stringify(run.limits ?? {}),
       'gap policy': run.gap_policy,
       cash: JSON.stringify(run.cash),
       assumptions: JSON.stringify(run.assume),
@@ -124,6 +125,8 @@ function differencesOf(first: Report, second: Report): (readonly [string, string
       Priorbook: inputs?.priorbook ?? 'not said',
       'strategy file': inputs?.strategy.sha256 ?? 'not said',
       files: inputs?.files.map(({ sha256 }) => sha256).join(', ') ?? 'not said',
+      'data files':
+        inputs?.data?.map(({ feed, sha256 }) => `${feed} ${sha256}`).join(', ') ?? 'not said',
       rows: inputs?.rows_sha256 ?? 'not said',
     }
   }

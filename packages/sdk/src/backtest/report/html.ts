@@ -1,4 +1,5 @@
 import { EVIDENCE_CLASSES, REJECT_REASONS, type RejectReason } from '../order.ts'
+import { QUEUE_MODELS } from '../queue.ts'
 import { plotsOf } from './plots.ts'
 import type { Report } from './report-shape.ts'
 import { instantLink, marketPlots } from './market-plots.ts'
@@ -86,10 +87,10 @@ function tilesHtml({
     isOne
       ? ['Result', cents(headline.pnl), band, tone(headline.pnl)]
       : [
-          'Result, a bracket',
-          rangeText(bracket),
-          `proportional ${cents(bracket.proportional)}; ${band}`,
-          tone(bracket.pessimistic),
+          'Result, smallest … largest',
+          `${cents(bracket.smallest)} … ${cents(bracket.largest)}`,
+          `of three queue models, which are guesses about the queue and not bounds: ${modelsText(bracket)}; ${band}`,
+          rangeTone(bracket),
         ],
     [
       'Settled / open',
@@ -224,6 +225,7 @@ function assumptionsTable({ run, markets }: Report): string {
   const bases = [...new Set(markets.map(({ fee_basis: basis }) => basis))].slice(0, 8)
   const rows = [
     ['latency, microseconds', JSON.stringify(run.latency)],
+    ['limits of the account', run.limits === undefined ? 'none' : JSON.stringify(run.limits)],
     ['queue of resting orders', run.queue],
     ['resting orders where a gap begins', run.gap_policy],
     ['a trade and its change of the book are the same within', seconds(run.print_lag_us / 1e6)],
@@ -237,11 +239,16 @@ function assumptionsTable({ run, markets }: Report): string {
 
 function inputsTable({ inputs }: Report): string {
   if (inputs === undefined) return ''
-  const { strategy, files, priorbook, rows_sha256: hash } = inputs
+  const { strategy, files, data = [], priorbook, rows_sha256: hash } = inputs
   const rows = [
     ['Priorbook', priorbook, ''],
     [`strategy ${strategy.name}`, `${strategy.bytes} bytes`, strategy.sha256],
     ...files.map(({ name, bytes, sha256 }) => [name, `${bytes} bytes`, sha256]),
+    ...data.map(({ feed, name, bytes, sha256 }) => [
+      `data ${feed}: ${name}`,
+      `${bytes} bytes`,
+      sha256,
+    ]),
     ['rows that were read', 'keys, sequences, counts', hash],
   ]
   return table('Data and code', ['what', 'size', 'SHA-256'], rows)
@@ -318,11 +325,13 @@ function words(name: string): string {
   return name.replaceAll('_', ' ')
 }
 
-function rangeText(bracket: NonNullable<Report['bracket']>): string {
-  const values = [bracket.pessimistic, bracket.proportional, bracket.optimistic].toSorted(
-    (left, right) => Number(left) - Number(right),
-  )
-  return `${cents(values[0]!)} … ${cents(values[2]!)}`
+function modelsText(bracket: NonNullable<Report['bracket']>): string {
+  return QUEUE_MODELS.map((model) => `${model} ${cents(bracket[model])}`).join(', ')
+}
+
+// A range on both sides of zero is neither a gain nor a loss.
+function rangeTone({ smallest, largest }: NonNullable<Report['bracket']>): string {
+  return tone(smallest) === tone(largest) ? tone(smallest) : ''
 }
 
 function tone(text: string): string {

@@ -18,6 +18,7 @@ export type {
   BreakdownRow,
   BreakdownTables,
   ClassResult,
+  DataInput,
   InputFile,
   Inputs,
   MarketResult,

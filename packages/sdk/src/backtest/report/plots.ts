@@ -251,12 +251,11 @@ function comparisonPlot({ headline, bracket, confidence, baselines }: Report): P
     high: isSmall ? pnl : (high ?? pnl),
   })
   if (bracket !== null) {
-    const models = [bracket.pessimistic, bracket.proportional, bracket.optimistic].map(Number)
     rows.push({
       name: 'queue models',
-      low: Math.min(...models),
-      mid: models[1]!,
-      high: Math.max(...models),
+      low: Number(bracket.smallest),
+      mid: Number(bracket.proportional),
+      high: Number(bracket.largest),
     })
   }
   for (const { name, pnl: value } of baselines) {
@@ -283,11 +282,11 @@ function comparisonPlot({ headline, bracket, confidence, baselines }: Report): P
   return {
     title: 'Confidence and comparison',
     about:
-      'The result with its bootstrap band, the three queue models, and trivial rules (one share per market).',
+      'The result with its bootstrap band, the three queue models from the smallest result to the largest (guesses, not bounds; the dot is the proportional one), and trivial rules (one share per market).',
     svg: drawing(frame, zero + body.join(''), {
       xTicks: rows.map(({ name }, index) => [index, name]),
       yFormat: shortNumber,
-      name: 'Confidence, bracket and baselines',
+      name: 'Confidence, queue models and baselines',
     }),
   }
 }

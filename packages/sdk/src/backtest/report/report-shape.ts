@@ -209,10 +209,19 @@ export type Report = {
 export type Inputs = {
   readonly priorbook: string
   readonly strategy: InputFile
-  /** The files in the order in which they were named; empty where a service was read. */
+  /** The files of recorded events by name; empty where a service was read. */
   readonly files: readonly InputFile[]
+  /** The series of one's own, by the name of their feed; absent in reports of older versions. */
+  readonly data?: readonly DataInput[]
   /** Of the rows that were read: keys, sequences and counts of all markets of the report. */
   readonly rows_sha256: string
+}
+
+/** The file of a series of one's own. */
+export type DataInput = InputFile & {
+  readonly feed: string
+  /** The column with the received time, where one was named. */
+  readonly column?: string
 }
 
 /** One file of a run. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { randomStrategy, randomTape } from '../random-tape.testing.ts'
 import { backtest } from '../run.ts'
-import { fillsOf, play, send } from '../scripted.testing.ts'
+import { fillsOf, play, send, type Script } from '../scripted.testing.ts'
+import type { StrategyContext } from '../strategy.ts'
 import { recordB, sec, TestTape } from '../tape.testing.ts'
 import { bootstrap } from './evaluation.ts'
 import { reportHtml } from './html.ts'
@@ -30,6 +31,52 @@ describe('a report', () => {
     const fills = Object.values(evidence).reduce((total, each) => total + each.fills, 0)
     expect(fills).toBe(report.fills.count)
     expect(printReport(report)).not.toMatch(/NaN|Infinity/)
+  })
+
+  it('leads with refusals only where nothing arrived: refused cancels do not count as orders', async () => {
+    const market = 'venueb:KX-1-A'
+    const tape = (): TestTape => {
+      const made = new TestTape().market(sec(0), recordB('KX-1-A'))
+      const own = made.instrument('venueb', 'KX-1-A')
+      for (const at of [1, 9]) made.book(sec(at), own, [[4800, 1000]], [[5000, 1000]])
+      return made
+    }
+    const cancels = ({ cancel }: StrategyContext): void => [7, 8, 9].forEach(cancel)
+    const rests = send({ market, side: 'buy', price: 4000, size: 1 })
+    const fails = send({ market, side: 'buy', price: '0.4001', size: 1 })
+    const noticesOf = async (...acts: Script[number][1][]): Promise<readonly string[]> => {
+      const script = acts.map((act, index) => [sec(2 + index), act] as const)
+      const { report } = await play(tape(), script)
+      expect(report.orders.rejected).toBeGreaterThanOrEqual(report.orders.sent)
+      return report.notices
+    }
+    expect((await noticesOf(rests, cancels)).join()).not.toContain('refused')
+    expect((await noticesOf(cancels)).join()).not.toContain('refused')
+    expect((await noticesOf(fails, cancels))[0]).toMatch(
+      /^All 1 orders were refused and nothing was traded\. 3 unknown_order: .+ 1 off_tick: /,
+    )
+  })
+
+  it('prints a result of three models from the smallest to the largest, and calls it no bound', async () => {
+    const { report } = await random()
+    const bracket = {
+      pessimistic: '1.25',
+      proportional: '-4.5',
+      optimistic: '0.75',
+      smallest: '-4.5',
+      largest: '1.25',
+      maker_fills: [1, 2, 3],
+      is_one_number: false,
+    }
+    const html = reportHtml({ ...report, bracket })
+    expect(html).toContain(
+      '<dt>Result, smallest … largest</dt><dd class="">-4.50 … 1.25</dd><dd class="note">of three queue models, which are guesses about the queue and not bounds: pessimistic 1.25, proportional -4.50, optimistic 0.75;',
+    )
+    expect(html).not.toMatch(/bracket|lies between/)
+    const losses = { ...bracket, pessimistic: '-1', optimistic: '-2', largest: '-1' }
+    expect(reportHtml({ ...report, bracket: losses })).toContain(
+      '<dd class="loss">-4.50 … -1.00</dd>',
+    )
   })
 
   it('shows its disclaimer in every format', async () => {

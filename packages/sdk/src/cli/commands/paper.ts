@@ -16,6 +16,7 @@ import { timeOf, toMarketJson } from '../../wire/index.ts'
 import { RUN_OPTIONS, runOptionsOf } from '../backtest-job.ts'
 import { defineCommand } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { latencyOf } from '../latency-options.ts'
 import { LogFile } from '../log-file.ts'
 import { loadStrategy } from '../open-job.ts'
 import { parseMarket, type MarketName } from '../options.ts'
@@ -93,7 +94,8 @@ export const PAPER = defineCommand({
         queue: settings.queue,
         cash: settings.cash,
         seed: settings.seed,
-        latency: { entry: settings.latencyMicros, cancel: settings.latencyMicros },
+        latency: latencyOf(settings),
+        ...(settings.limits === undefined ? {} : { limits: settings.limits }),
         gapPolicy: settings.gapPolicy,
         assume: settings.assume,
       })
@@ -121,7 +123,7 @@ function settingsOf(
 ) {
   const rest = { random: undefined, split: undefined, workers: undefined }
   const { queue = 'pessimistic' } = options
-  const { params, cash, seed, latencyMicros, gapPolicy, assume } = runOptionsOf({
+  const { params, sets, ...settings } = runOptionsOf({
     ...rest,
     'walk-forward': undefined,
     ...options,
@@ -129,8 +131,8 @@ function settingsOf(
   if (queue === 'bracket') {
     throw new UsageError('a log has one queue model', 'Choose one with --queue.')
   }
-  if (params.length > 1) throw new UsageError('--params makes several runs', 'A log has one.')
-  return { markets, params: params[0]!, queue, cash, seed, latencyMicros, gapPolicy, assume }
+  if (sets > 1) throw new UsageError('--params makes several runs', 'A log has one.')
+  return { markets, params: params[0]!, ...settings, queue }
 }
 
 async function recordsOf(

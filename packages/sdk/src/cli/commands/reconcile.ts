@@ -13,6 +13,7 @@ import { printLines, textOption, UsageError, wholeOption } from '../../command-l
 import { printMicros, type Micros } from '../../domain/index.ts'
 import { defineCommand, printJson, printTable, type ServiceAddress } from '../command.ts'
 import { CliError } from '../errors.ts'
+import { latencyOf } from '../latency-options.ts'
 import { loadStrategy, openJob, revisionsOf } from '../open-job.ts'
 import type { PaperSettings } from './paper.ts'
 
@@ -69,12 +70,19 @@ async function replayed(
     throw new CliError('incomplete', 'the log has no end', hint)
   }
   const strategy = await loadStrategy(pathToFileURL(resolve(file ?? head.strategy)).href)
-  const { latencyMicros: latency, markets, ...rest } = head.settings as PaperSettings
+  const { markets, limits, params, queue, cash, seed, gapPolicy, assume, ...delays } =
+    head.settings as PaperSettings
   const job = { client, markets, files: [], references: [], revisions: undefined }
   const { lines } = await replayLog({
-    ...rest,
+    params,
+    queue,
+    cash,
+    seed,
+    gapPolicy,
+    assume,
+    ...(limits === undefined ? {} : { limits }),
     strategy,
-    latency: { entry: latency, cancel: latency },
+    latency: latencyOf(delays),
     events: openJob(job, undefined, end.to + 1),
     revisions: (await revisionsOf(job)) ?? [],
     end,
