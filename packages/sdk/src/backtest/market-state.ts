@@ -12,7 +12,7 @@ import {
 import type { BookEvent } from '../replay/index.ts'
 import { Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
-import { LevelInterest } from './level-interest.ts'
+import { LevelInterest, type SpareCounters } from './level-interest.ts'
 import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
 import type { RejectReason } from './order.ts'
 import { PriceCurve } from './price-curve.ts'
@@ -239,13 +239,19 @@ export class MarketState {
   private feesDay = -1
   private feesKept: FeeSchedule | { readonly unknown: string } | undefined
 
-  constructor(index: number, venue: VenueId, marketId: string, assume: Assumptions) {
+  constructor(
+    index: number,
+    venue: VenueId,
+    marketId: string,
+    assume: Assumptions,
+    spare?: SpareCounters,
+  ) {
     this.index = index
     this.venue = venue
     this.marketId = marketId
     this.name = `${venue}:${marketId}`
     this.one = priceOne(venue)
-    this.interest = new LevelInterest(this.one)
+    this.interest = new LevelInterest(this.one, spare)
     this.assume = assume
     const { order, fullBooksVerify } = VENUES[venue].bookRules
     this.isPolled = order === 'none'

@@ -18,6 +18,7 @@ import type {
   SampleEvent,
   TradeEvent,
 } from '../replay/index.ts'
+import { SpareCounters } from './level-interest.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
 import { PRICE_ONE, shownPrice } from './money.ts'
 import type { DataEvent } from './feeds/data-feed.ts'
@@ -67,6 +68,7 @@ export class World implements RunEnvironment {
   now = 0
   firstAt = 0
   private readonly assume: Assumptions
+  private readonly counters = new SpareCounters()
   private readonly books: (InstrumentBook | undefined)[] = []
   private readonly booksByKey = new Map<string, InstrumentBook>()
   private readonly openGaps: Gap[] = []
@@ -454,7 +456,7 @@ export class World implements RunEnvironment {
     const name = `${venue}:${marketId}`
     const known = this.markets.get(name)
     if (known !== undefined) return known
-    const state = new MarketState(this.list.length, venue, marketId, this.assume)
+    const state = new MarketState(this.list.length, venue, marketId, this.assume, this.counters)
     state.firstAt = this.now
     this.markets.set(name, state)
     this.list.push(state)
