@@ -115,9 +115,15 @@ describe('sweeps', { timeout: 180_000 }, () => {
     expect(second.out).toBe(first.out)
     const [text, again] = outs.map((out) => readFileSync(join(out, 'walk.json'), 'utf8'))
     expect(again).toBe(text)
+    // Windows do not compete: the report is that of the first one, in whichever worker it ran.
+    const reports = outs.map((out) => readFileSync(join(out, 'report.json'), 'utf8'))
+    expect(reports[1]).toBe(reports[0])
     const walk = JSON.parse(text!) as WalkSummary
     expect(walk.steps).toHaveLength(5)
     expect(walk.tries_per_window).toBe(3)
+    const shown = JSON.parse(reports[0]!) as Report
+    expect(shown.headline.pnl).toBe(walk.steps[0]!.test_pnl)
+    expect(shown.run.from).toBe(printMicros(walk.steps[0]!.window.split as Micros))
     for (const [index, { window, params, train_pnl, test_pnl }] of walk.steps.entries()) {
       expect(window.from).toBe(FROM + index * WINDOW)
       expect([window.split - window.from, window.to - window.split]).toEqual([3 * WINDOW, WINDOW])

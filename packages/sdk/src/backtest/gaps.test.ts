@@ -104,4 +104,45 @@ describe('a gap', () => {
     expect(report.gaps).toMatchObject({ count: 0, seconds: 0 })
     expect(report.coverage.observed).toBe(1)
   })
+
+  it('that a later row heals keeps the levels which that row does not name', async () => {
+    const made = new TestTape()
+    const b = made.instrument('venueb', 'KX-1-A')
+    made.market(sec(0), recordB('KX-1-A'))
+    made.book(
+      sec(1),
+      b,
+      [
+        [4800, c(10)],
+        [4700, c(3)],
+      ],
+      [[5000, c(10)]],
+    )
+    made.gap(sec(10), sec(20), b)
+    made.heal(sec(20), b, [['bid', 4700, c(4)]])
+    made.trade(sec(25), b, 4800, c(12), 'sell')
+    made.change(sec(60), b, [['ask', 5100, c(1)]])
+    const seen: string[] = []
+    const script: Script = [
+      ...rest,
+      [
+        sec(21),
+        ({ book }) => {
+          const { bidLevels, askLevels, bestBid, bestAsk } = book(M)!
+          seen.push(`${bidLevels} ${askLevels} ${bestBid} ${bestAsk}`)
+          seen.push(JSON.stringify(book(M)!.bids()))
+        },
+      ],
+    ]
+    const result = await play(made, script, { gapPolicy: 'freeze' })
+    expect(result.report.failure).toBeNull()
+    expect(seen).toStrictEqual([
+      '2 1 4800 5000',
+      '[{"price":4800,"size":10},{"price":4700,"size":4}]',
+    ])
+    // Behind the 10 that are still displayed.
+    expect(fillsOf(result)).toStrictEqual(['1 buy 0 4800x2 maker print_at_level'])
+    // The plot begins again after the gap, though the prices are those of before.
+    expect(result.report.prices[0]!.points.map(([at]) => at)).toContain(sec(20))
+  })
 })

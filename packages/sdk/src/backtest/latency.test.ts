@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { backtest, type BacktestOptions } from './run.ts'
 import type { Strategy, StrategyContext } from './strategy.ts'
-import { recordB, sec, T0, TestTape, unitOf } from './tape.testing.ts'
+import { recordB, recordC, sec, T0, TestTape, unitOf } from './tape.testing.ts'
 
 const M = 'venueb:KX-1-A'
 const c = (count: number): number => count * unitOf('venueb')
@@ -124,6 +124,37 @@ describe('the latency of acknowledgements', () => {
       '5 filled 10 10 994.82 0',
       '7 timer 10 10 994.82 0',
     ])
+  })
+})
+
+describe('pairs that a strategy splits or merges itself', () => {
+  it('are known at once, because no answer travels', async () => {
+    const made = new TestTape()
+    const up = made.instrument('venuec', '0xc', '0xc-up', 'Up')
+    made.market(sec(0), recordC('0xc'))
+    for (const at of [1, 60]) made.book(sec(at), up, [[4800, 1e8]], [[5000, 1e8]])
+    const lines: string[] = []
+    const strategy: Strategy = {
+      onStart: ({ timerAt }) => [2, 3, 4, 20].forEach((at) => timerAt(sec(at))),
+      onTimer(_timer, { now, split, merge, sell, position, cash }) {
+        const market = 'venuec:0xc'
+        if (now === sec(2)) split(market, 10)
+        if (now === sec(3)) merge(market, 4)
+        if (now === sec(4)) sell({ market, size: 5 })
+        const { shares } = position(market)
+        lines.push(`${second(now)} ${shares.join(' ')} ${cash('venuec').toFixed(2)}`)
+      },
+    }
+    const latency = { entry: 1_000_000, acknowledge: 9_000_000 }
+    const { report } = await backtest({
+      events: made.batches(),
+      strategy,
+      queue: 'pessimistic',
+      latency,
+    })
+    expect(report.failure).toBeNull()
+    // The sale is filled at 5 and known at 14: 5 × 0.48 less the fee of 0.07 × 5 × 0.48 × 0.52.
+    expect(lines).toStrictEqual(['2 10 10 990.00', '3 6 6 994.00', '4 6 6 994.00', '20 1 6 996.31'])
   })
 })
 

@@ -114,6 +114,19 @@ export class TestTape {
     return this.row(at, this.own(key), keys, sizes, 0)
   }
 
+  /** The first row after a gap, which tells only what differs from the book before it. */
+  heal(
+    at: number,
+    { key }: ReplayInstrument,
+    changes: readonly (readonly [side: 'bid' | 'ask', price: number, size: number])[],
+  ): this {
+    const own = this.own(key)
+    own.restarts = false
+    const keys = changes.map(([side, price]) => price * 2 + (side === 'ask' ? 1 : 0))
+    const sizes = changes.map(([, , size]) => size)
+    return this.row(at, own, keys, sizes, FLAGS.after_gap)
+  }
+
   trade(
     at: number,
     { key }: ReplayInstrument,

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Gap, Micros } from '../../domain/index.ts'
 import type { ReplayEvent } from '../../replay/index.ts'
-import { backtest } from '../run.ts'
+import { backtest, type BacktestOptions } from '../run.ts'
 import type { Strategy } from '../strategy.ts'
 import { recordB, sec, TestTape } from '../tape.testing.ts'
 import type { DataFeed, DataRow } from './data-feed.ts'
@@ -117,7 +117,7 @@ describe('feeds', () => {
 })
 
 describe('gaps of reference prices', () => {
-  it('are delivered with their begin and end', async () => {
+  const heard = async (latency: BacktestOptions['latency']): Promise<string[]> => {
     const series = { venue: 'venuec', feed: 'chainlink', asset: 'BTC' } as const
     const price = (second: number, sequence: number): ReplayEvent => ({
       kind: 'reference',
@@ -165,21 +165,47 @@ describe('gaps of reference prices', () => {
       }
     }
     const seen: string[] = []
-    await backtest({
+    const { report } = await backtest({
       events: batches(),
       queue: 'pessimistic',
+      ...(latency === undefined ? {} : { latency }),
       strategy: {
+        onStart: ({ timerAt }) => [1.25, 1.35, 1.65, 1.75].forEach((at) => timerAt(sec(at))),
+        onTimer: (_, { now, reference }) =>
+          void seen.push(`${(now - sec(0)) / 1e6} ${reference('BTC')?.exact}`),
         onReferenceGap: ({ asset, feed, edge: which, reason }, { now, reference }) =>
           void seen.push(
             `${(now - sec(0)) / 1e6} ${feed} ${asset} ${which} ${reason} ${reference('BTC')?.exact}`,
           ),
       },
     })
-    expect(seen).toEqual([
+    expect(report.failure).toBeNull()
+    return seen
+  }
+
+  it('are delivered with their begin and end', async () => {
+    expect(await heard(undefined)).toEqual([
       '1.2 chainlink BTC open disconnected undefined',
+      '1.25 undefined',
+      '1.35 undefined',
       '1.5 chainlink BTC close disconnected undefined',
+      '1.65 64002',
+      '1.75 64002',
       '2.2 chainlink BTC open disconnected undefined',
       '2.5 chainlink BTC close disconnected undefined',
+    ])
+  })
+
+  it('are heard as late as everything else where the feed is delayed', async () => {
+    expect(await heard({ feed: 100_000 })).toEqual([
+      '1.25 64001',
+      '1.3 chainlink BTC open disconnected undefined',
+      '1.35 undefined',
+      '1.6 chainlink BTC close disconnected undefined',
+      '1.65 undefined',
+      '1.75 64002',
+      '2.3 chainlink BTC open disconnected undefined',
+      '2.6 chainlink BTC close disconnected undefined',
     ])
   })
 })

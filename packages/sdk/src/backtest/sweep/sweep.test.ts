@@ -6,7 +6,7 @@ import { deflateSharpe, normalProbability, normalQuantile, sharpeOf } from './de
 import { randomParams } from './param-space.ts'
 import { sweepHtml } from './sweep-html.ts'
 import { summarizeSweep } from './sweep-summary.ts'
-import { walkWindows } from './walk-forward.ts'
+import { summarizeWalk, walkWindows } from './walk-forward.ts'
 
 describe('the deflated Sharpe ratio', () => {
   // Values of Python's statistics.NormalDist.
@@ -122,6 +122,22 @@ function reportOf(params: Params, results: readonly number[]): Report {
     markets: results.map((own, index) => ({ event: `e${index}`, fills: 1, pnl: String(own) })),
   } as unknown as Report
 }
+
+describe('the summary of a walk forward', () => {
+  it('counts an event once, however many windows it lasts', () => {
+    const step = (results: readonly number[]) => ({
+      window: { from: 0, split: 1, to: 2 },
+      params: {},
+      tries: 3,
+      train_pnl: '1',
+      test: reportOf({}, results),
+    })
+    // Events 0 to 3 in three windows: 3, 1.5, −2 and 4 in all.
+    const walk = summarizeWalk([step([1, 2]), step([1, -0.5, -3, 4]), step([1, 0, 1])])
+    expect(walk.sharpe).toEqual(sharpeOf([3, 1.5, -2, 4]))
+    expect(walk.sharpe!.observations).toBe(4)
+  })
+})
 
 describe('the summary of a sweep', () => {
   const sets = grid({ jump: [600, 1000, 1500], hold: [60, 180], size: [5] })
