@@ -19,6 +19,9 @@ export type RecordedEvent = {
     readonly delta_fp?: string
     readonly yes_dollars_fp?: readonly (readonly [string, string])[]
     readonly no_dollars_fp?: readonly (readonly [string, string])[]
+    readonly yes_price_dollars?: string
+    readonly count_fp?: string
+    readonly taker_side?: string
   }
 }
 
