@@ -26,6 +26,8 @@ const PEERS = 'tests/peers/**/*.test.ts'
 const CLIENTS = 'tests/clients/**/*.test.ts'
 // Tests over a real object storage, which they install from PyPI: `npm run test:cluster`.
 const CLUSTER = 'tests/cluster/**/*.test.ts'
+// Tests with promtool and a real Prometheus, which they install from Debian: `npm run test:ops`.
+const OPS = 'tests/ops/**/*.test.ts'
 // Tests in a browser: `npm run test:browser` builds the explorer first.
 const BROWSER = 'tests/browser/**/*.browser.ts'
 
@@ -44,7 +46,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS, CLUSTER],
+          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS, CLUSTER, OPS],
           // One more than two cores, because tests wait for sockets and disks. A further one would load
           // and optimize all code once more.
           maxWorkers: 3,
@@ -92,6 +94,16 @@ export default defineConfig({
       {
         extends: true,
         test: { name: 'clients', include: [CLIENTS], testTimeout: 180_000, experimental: NATIVE },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'ops',
+          include: [OPS],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          experimental: NATIVE,
+        },
       },
       {
         extends: true,

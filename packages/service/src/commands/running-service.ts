@@ -13,6 +13,8 @@ type RunningService = {
   readonly url: string
   /** An address that answers while it runs. */
   readonly health: string
+  /** The address of its metrics. */
+  readonly metrics?: string
 }
 
 /** A second service was started over a folder that another one records into. */
@@ -34,6 +36,11 @@ export function noteRunning({ path }: DataFolder, place: Omit<RunningService, 'p
 /** Removes the note of this service; one that another service wrote meanwhile stays. */
 export function forgetRunning(data: DataFolder): void {
   if (readNote(data)?.pid === process.pid) rmSync(join(data.path, FILE), { force: true })
+}
+
+/** The metrics of the service that records into a folder; undefined where none noted them. */
+export function runningMetrics(data: DataFolder): string | undefined {
+  return readNote(data)?.metrics
 }
 
 /** Names the service that keeps this one from writing; the error itself where none answers. */

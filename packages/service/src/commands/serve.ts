@@ -185,6 +185,7 @@ class Service {
   #mover: ColdMover | undefined
   #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
+  #metrics: string | undefined
   #failure: { readonly error: unknown } | undefined
 
   constructor(config: Config, data: DataFolder, logFile: string | undefined) {
@@ -279,7 +280,8 @@ class Service {
   async #openOps(): Promise<void> {
     const ops = await openOps(this.#config.ops, () => this.status())
     this.#closers.push(() => ops.close())
-    if (this.#config.role === 'capture') this.#note(ops.url, `${ops.url}/metrics`)
+    this.#metrics = `${ops.url}/metrics`
+    if (this.#config.role === 'capture') this.#note(ops.url, this.#metrics)
     console.log(this.#firstLine())
     console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
     const { upstream } = this.#config
@@ -289,7 +291,8 @@ class Service {
   // Only one service records into a folder; others may serve it beside that one.
   #note(url: string, health: string): void {
     if (!this.#isRecording) return
-    noteRunning(this.#data, { url: `${url}/`, health })
+    const metrics = this.#metrics === undefined ? {} : { metrics: this.#metrics }
+    noteRunning(this.#data, { url: `${url}/`, health, ...metrics })
     this.#closers.push(async () => forgetRunning(this.#data))
   }
 

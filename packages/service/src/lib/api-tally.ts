@@ -1,15 +1,21 @@
 /** Upper bounds of the classes of response times, in seconds; the last class has no bound. */
 export const ANSWER_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30]
 
+/** The response times of finished requests. */
+type ResponseTimes = {
+  /** Requests by class of time, see `ANSWER_SECONDS`. */
+  readonly counts: readonly number[]
+  /** The sum of the times, in seconds. */
+  readonly seconds: number
+}
+
 /** Totals of API processes since their start, and their present state. */
 export type ApiTally = {
   readonly processes: number
   /** Finished requests by `route status`. */
   readonly requests: Readonly<Record<string, number>>
-  /** Finished requests by class of time, see `ANSWER_SECONDS`. */
-  readonly classes: readonly number[]
-  /** The sum of response times, in seconds. */
-  readonly seconds: number
+  /** Response times by `route class`, such as `markets 2xx`. */
+  readonly times: Readonly<Record<string, ResponseTimes>>
   readonly bytes: number
   readonly memoryBytes: number
   readonly stream: {
@@ -24,8 +30,7 @@ export type ApiTally = {
 export const NO_TALLY: ApiTally = {
   processes: 0,
   requests: {},
-  classes: Array.from({ length: ANSWER_SECONDS.length + 1 }, () => 0),
-  seconds: 0,
+  times: {},
   bytes: 0,
   memoryBytes: 0,
   stream: { connections: 0, subscriptions: 0, held: 0 },
@@ -37,11 +42,12 @@ export function addTallies(one: ApiTally, other: ApiTally): ApiTally {
   for (const [name, count] of Object.entries(other.requests)) {
     requests[name] = (requests[name] ?? 0) + count
   }
+  const times = { ...one.times }
+  for (const [name, more] of Object.entries(other.times)) times[name] = addTimes(times[name], more)
   return {
     processes: one.processes + other.processes,
     requests,
-    classes: one.classes.map((count, index) => count + other.classes[index]!),
-    seconds: one.seconds + other.seconds,
+    times,
     bytes: one.bytes + other.bytes,
     memoryBytes: one.memoryBytes + other.memoryBytes,
     stream: {
@@ -52,40 +58,65 @@ export function addTallies(one: ApiTally, other: ApiTally): ApiTally {
   }
 }
 
-/** The totals of a process that has exited, which stay in the sum so that no counter falls. */
-export function endedTally({ requests, classes, seconds, bytes }: ApiTally): ApiTally {
-  return { ...NO_TALLY, requests, classes, seconds, bytes }
+function addTimes(one: ResponseTimes | undefined, other: ResponseTimes): ResponseTimes {
+  if (one === undefined) return other
+  return {
+    counts: one.counts.map((count, index) => count + other.counts[index]!),
+    seconds: one.seconds + other.seconds,
+  }
 }
+
+/** The totals of a process that has exited, which stay in the sum so that no counter falls. */
+export function endedTally({ requests, times, bytes }: ApiTally): ApiTally {
+  return { ...NO_TALLY, requests, times, bytes }
+}
+
+/** What is counted of one route. */
+type RouteTally = {
+  readonly statuses: Map<number, number>
+  /** By the first digit of the status: the counts of times, and after them their sum in seconds. */
+  readonly times: (Float64Array | undefined)[]
+}
+
+const SUM_AT = ANSWER_SECONDS.length + 1
 
 /** Counts the finished requests of one process. */
 export class RequestTally {
-  readonly #requests = new Map<string, Map<number, number>>()
-  readonly #classes = new Float64Array(ANSWER_SECONDS.length + 1)
-  #seconds = 0
+  readonly #routes = new Map<string, RouteTally>()
   #bytes = 0
 
   note(route: string, status: number, seconds: number, bytes: number): void {
-    let statuses = this.#requests.get(route)
-    if (statuses === undefined) this.#requests.set(route, (statuses = new Map()))
+    let tally = this.#routes.get(route)
+    if (tally === undefined) {
+      this.#routes.set(route, (tally = { statuses: new Map(), times: Array(10) }))
+    }
+    const { statuses, times } = tally
     statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    const digit = Math.floor(status / 100)
+    const counts = (times[digit] ??= new Float64Array(SUM_AT + 1))
     let index = 0
     while (index < ANSWER_SECONDS.length && seconds > ANSWER_SECONDS[index]!) index++
-    this.#classes[index]!++
-    this.#seconds += seconds
+    counts[index]!++
+    counts[SUM_AT]! += seconds
     this.#bytes += bytes
   }
 
   /** The totals so far, with the present state given by the caller. */
   read(present: Pick<ApiTally, 'memoryBytes' | 'stream'>): ApiTally {
     const requests: Record<string, number> = {}
-    for (const [route, statuses] of this.#requests) {
-      for (const [status, count] of statuses) requests[`${route} ${status}`] = count
+    const times: Record<string, ResponseTimes> = {}
+    for (const [route, tally] of this.#routes) {
+      for (const [status, count] of tally.statuses) requests[`${route} ${status}`] = count
+      for (const [digit, counts] of tally.times.entries()) {
+        if (counts === undefined) continue
+        const seconds = counts[SUM_AT]!
+        times[`${route} ${digit}xx`] = { counts: [...counts.subarray(0, SUM_AT)], seconds }
+      }
     }
     return {
       processes: 1,
       requests,
-      classes: [...this.#classes],
-      seconds: this.#seconds,
+      times,
       bytes: this.#bytes,
       ...present,
     }

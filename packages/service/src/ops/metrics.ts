@@ -1,12 +1,13 @@
-import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client'
+import { collectDefaultMetrics, Registry } from 'prom-client'
 import { ANSWER_SECONDS, type ApiTally } from '../lib/api-tally.ts'
 import type { VenueStatus } from '../recorder/intake.ts'
+import { histogramLines, toExposition, type MetricFamily, type MetricLine } from './exposition.ts'
 import type { ServiceStatus } from './status.ts'
 
 /** Values with their labels: one without labels, several, or none. */
 type Values = number | undefined | readonly (readonly [value: number, ...labels: string[]])[]
 
-/** Name, help, values and label names. Counters end with `total`, `bucket`, `sum` or `count`. */
+/** Name, help, values and label names. Names of counters end with `total`. */
 type Metric<Status> = readonly [
   name: string,
   help: string,
@@ -14,49 +15,66 @@ type Metric<Status> = readonly [
   ...labels: string[],
 ]
 
-/** Creates the metrics of the service in Prometheus' text form, read from its status at every scrape. */
-export function createMetrics(status: () => ServiceStatus): Registry {
-  const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'priorbook_' })
-  for (const [name, help, read, ...labels] of VENUE_METRICS) {
-    register(registry, status, [name, help, ofVenues(read), 'venue', ...labels])
+/** A metric of the service, without its values. */
+export type MetricDefinition = Omit<MetricFamily, 'lines'> & {
+  readonly labels: readonly string[]
+  readonly read: (status: ServiceStatus) => readonly MetricLine[]
+}
+
+/** Metrics in the text form of Prometheus. */
+export type Metrics = Pick<Registry, 'contentType' | 'metrics'>
+
+const PREFIX = 'priorbook_'
+
+/** Creates the metrics of the service and of its process, read from its status at every scrape. */
+export function createMetrics(status: () => ServiceStatus): Metrics {
+  const usual = usualMetrics()
+  return {
+    contentType: usual.contentType,
+    async metrics() {
+      const now = status()
+      const own = METRICS.map((metric) => ({ ...metric, lines: metric.read(now) }))
+      return toExposition(own) + (await usual.metrics())
+    },
   }
-  for (const metric of PROCESS_METRICS) register(registry, status, metric)
-  for (const [name, help, read, ...labels] of API_METRICS) {
-    const ofApi = ({ api }: ServiceStatus): Values => (api === undefined ? undefined : read(api))
-    register(registry, status, [name, help, ofApi, ...labels])
+}
+
+// The usual metrics of a Node process.
+function usualMetrics(): Registry {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: PREFIX })
+  // Gauges with the names of counters; the same is in the metrics without `_total`, by type.
+  for (const what of ['handles', 'requests', 'resources']) {
+    registry.removeSingleMetric(`${PREFIX}nodejs_active_${what}_total`)
   }
   return registry
 }
 
-function register(
-  registry: Registry,
-  status: () => ServiceStatus,
-  [name, help, read, ...labels]: Metric<ServiceStatus>,
-): void {
-  const collect = (): void => {
-    // Totals are counted elsewhere: every scrape sets them again.
-    one.reset()
-    for (const [value, ...values] of toList(read(status()))) {
-      one.inc(Object.fromEntries(labels.map((label, at) => [label, values[at]!])), value)
-    }
-  }
-  const options = {
-    name: `priorbook_${name}`,
+function define([name, help, read, ...labels]: Metric<ServiceStatus>): MetricDefinition {
+  return {
+    name: PREFIX + name,
+    kind: name.endsWith('_total') ? 'counter' : 'gauge',
     help,
-    labelNames: labels,
-    registers: [registry],
-    collect,
+    labels,
+    read: (status) =>
+      toList(read(status)).map(([value, ...values]) => ({
+        value,
+        labels: Object.fromEntries(labels.map((label, at) => [label, values[at]!])),
+      })),
   }
-  const isCounter = /_(total|bucket|sum|count)$/.test(name)
-  const one: Counter | Gauge = isCounter ? new Counter(options) : new Gauge(options)
 }
 
-function ofVenues(read: (venue: VenueStatus) => Values): (status: ServiceStatus) => Values {
+function ofVenues(read: (venue: VenueStatus, since: number) => Values): Metric<ServiceStatus>[2] {
   return ({ recorder }) =>
     Object.entries(recorder?.venues ?? {}).flatMap(([venue, state]) =>
-      toList(read(state)).map(([value, ...labels]) => [value, venue, ...labels] as const),
+      toList(read(state, recorder!.since)).map(
+        ([value, ...labels]) => [value, venue, ...labels] as const,
+      ),
     )
+}
+
+function ofApi(read: (api: ApiTally) => Values): Metric<ServiceStatus>[2] {
+  return ({ api }) => (api === undefined ? undefined : read(api))
 }
 
 function toList(values: Values): readonly (readonly [number, ...string[]])[] {
@@ -64,9 +82,36 @@ function toList(values: Values): readonly (readonly [number, ...string[]])[] {
   return typeof values === 'number' ? [[values]] : values
 }
 
+// The length of the time since then, in seconds; clocks may have been set back meanwhile.
+function secondsSince(micros: number): number {
+  return Math.max(0, Date.now() / 1000 - micros / 1e6)
+}
+
 const ROW_KINDS = ['observations', 'trades', 'samples', 'revisions'] as const
 
-const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
+type VenueMetric = readonly [
+  name: string,
+  help: string,
+  read: (venue: VenueStatus, since: number) => Values,
+  ...labels: string[],
+]
+
+const VENUE_METRICS: readonly VenueMetric[] = [
+  [
+    'venue_recording',
+    'Whether a venue is being recorded without trouble.',
+    ({ connector: { state } }) => (state === 'recording' ? 1 : 0),
+  ],
+  [
+    'newest_row_age_seconds',
+    'Time since the newest stored row of a kind was received; since the start where books have none yet.',
+    ({ newest }, since) =>
+      Object.entries({ observations: since, ...newest }).map(([kind, at]) => [
+        secondsSince(at),
+        kind,
+      ]),
+    'kind',
+  ],
   ['messages_total', 'Messages received from a venue.', ({ messages }) => messages],
   [
     'rows_total',
@@ -78,6 +123,23 @@ const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
     'gaps_opened_total',
     'Gaps opened since the start, without ends of markets.',
     ({ counts }) => counts.gaps,
+  ],
+  [
+    'gap_seconds_total',
+    'Lengths of gaps that ended since the start, summed over books, without spans that are not to be recorded.',
+    ({ gapMicros }) =>
+      Object.entries(gapMicros).map(([reason, micros]) => [micros / 1e6, reason] as const),
+    'reason',
+  ],
+  [
+    'books_missing',
+    'Books that are in a gap now though their market is open and selected.',
+    ({ books }) => books.missing,
+  ],
+  [
+    'oldest_gap_age_seconds',
+    'Age of the oldest gap of these books; 0 for none.',
+    ({ books: { missingSince } }) => (missingSince === undefined ? 0 : secondsSince(missingSince)),
   ],
   [
     'quarantined_total',
@@ -116,6 +178,17 @@ const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
     ({ remembered }) => remembered,
   ],
   [
+    'tier_markets',
+    'Open markets by how deep they are recorded.',
+    ({ connector: { tiers = {} } }) => Object.entries(tiers).map(([tier, count]) => [count, tier]),
+    'tier',
+  ],
+  [
+    'clock_offset_seconds',
+    "The venue's clock minus ours, when they were last compared.",
+    ({ clockOffsetMicros }) => clockOffsetMicros && clockOffsetMicros / 1e6,
+  ],
+  [
     'socket_connected',
     'Whether a socket is connected.',
     ({ connector }) =>
@@ -136,15 +209,12 @@ const VENUE_METRICS: readonly Metric<VenueStatus>[] = [
 
 const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
   [
-    'lag_seconds',
-    'Time from receiving a message to its rows being durable.',
-    ({ recorder }) =>
-      recorder && [
-        [recorder.lag.p50Ms / 1000, '0.5'],
-        [recorder.lag.p99Ms / 1000, '0.99'],
-        [recorder.lag.maxMs / 1000, '1'],
-      ],
-    'quantile',
+    'recorder_up',
+    'Whether this process records; absent where it only serves.',
+    ({ role, upstream, recorder }) => {
+      if (recorder !== undefined) return 1
+      return role === 'api' || upstream === 'none' ? undefined : 0
+    },
   ],
   ['disk_used_bytes', 'Bytes of the data folder.', ({ disk }) => disk.usedBytes],
   ['disk_free_bytes', 'Bytes free for the data folder.', ({ disk }) => disk.freeBytes],
@@ -227,37 +297,13 @@ const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
   ],
 ]
 
-const ANSWER_TIME = 'Time from a request to its whole response'
-
 const API_METRICS: readonly Metric<ApiTally>[] = [
   [
     'api_requests_total',
     'Finished requests of the API; 499 where the client closed the connection.',
-    ({ requests }) =>
-      Object.entries(requests).map(([name, count]) => {
-        const space = name.lastIndexOf(' ')
-        return [count, name.slice(0, space), name.slice(space + 1)]
-      }),
+    ({ requests }) => Object.entries(requests).map(([name, count]) => [count, ...splitName(name)]),
     'route',
     'status',
-  ],
-  [
-    'api_request_seconds_bucket',
-    `${ANSWER_TIME}, by upper bound.`,
-    ({ classes }) => {
-      let count = 0
-      return classes.map((one, index) => {
-        count += one
-        return [count, String(ANSWER_SECONDS[index] ?? '+Inf')]
-      })
-    },
-    'le',
-  ],
-  ['api_request_seconds_sum', `${ANSWER_TIME}, summed.`, ({ seconds }) => seconds],
-  [
-    'api_request_seconds_count',
-    `${ANSWER_TIME}, counted.`,
-    ({ classes }) => classes.reduce((sum, count) => sum + count, 0),
   ],
   ['api_sent_bytes_total', 'Bytes of response bodies.', ({ bytes }) => bytes],
   ['api_processes', 'Running worker processes.', ({ processes }) => processes],
@@ -267,9 +313,63 @@ const API_METRICS: readonly Metric<ApiTally>[] = [
     ({ memoryBytes }) => memoryBytes,
   ],
   [
-    'stream',
-    'The live stream now: connections, subscriptions, and connections too slow for all rows.',
-    ({ stream }) => Object.entries(stream).map(([what, count]) => [count, what]),
-    'what',
+    'stream_connections',
+    'Open connections of the live stream.',
+    ({ stream }) => stream.connections,
   ],
+  ['stream_subscriptions', 'Live subscriptions.', ({ stream }) => stream.subscriptions],
+  [
+    'stream_slow_connections',
+    'Connections of the live stream that are too slow now, so that rows are left out for them.',
+    ({ stream }) => stream.held,
+  ],
+]
+
+const LAG: MetricDefinition = {
+  name: `${PREFIX}lag_seconds`,
+  kind: 'summary',
+  help: 'Time from receiving a message to its rows being durable; quantiles of the last one to two minutes.',
+  labels: ['quantile'],
+  read({ recorder }) {
+    if (recorder === undefined) return []
+    const { p50Ms, p99Ms, maxMs, totalCount, totalMs } = recorder.lag
+    return [
+      { value: p50Ms / 1000, labels: { quantile: '0.5' } },
+      { value: p99Ms / 1000, labels: { quantile: '0.99' } },
+      { value: maxMs / 1000, labels: { quantile: '1' } },
+      { value: totalMs / 1000, labels: {}, suffix: '_sum' },
+      { value: totalCount, labels: {}, suffix: '_count' },
+    ]
+  },
+}
+
+const RESPONSE_TIMES: MetricDefinition = {
+  name: `${PREFIX}api_request_seconds`,
+  kind: 'histogram',
+  help: 'Time from a request to its whole response, by class of status such as 2xx.',
+  labels: ['route', 'class', 'le'],
+  read: ({ api }) =>
+    Object.entries(api?.times ?? {}).flatMap(([name, { counts, seconds }]) => {
+      const [route, status] = splitName(name)
+      return histogramLines({ route, class: status }, ANSWER_SECONDS, counts, seconds)
+    }),
+}
+
+// A route and a status or a class of them.
+function splitName(name: string): readonly [route: string, status: string] {
+  const space = name.lastIndexOf(' ')
+  return [name.slice(0, space), name.slice(space + 1)]
+}
+
+/** All metrics of the service, in the order in which they are written. */
+export const METRICS: readonly MetricDefinition[] = [
+  ...VENUE_METRICS.map(([name, help, read, ...labels]) =>
+    define([name, help, ofVenues(read), 'venue', ...labels]),
+  ),
+  LAG,
+  ...PROCESS_METRICS.map(define),
+  ...API_METRICS.map(([name, help, read, ...labels]) =>
+    define([name, help, ofApi(read), ...labels]),
+  ),
+  RESPONSE_TIMES,
 ]

@@ -1,14 +1,14 @@
 import { createServer, type Server } from 'node:http'
 import { isIP, type AddressInfo } from 'node:net'
 import { PriorbookError } from '@priorbook/sdk/domain'
-import type { Registry } from 'prom-client'
+import type { Metrics } from './metrics.ts'
 import { toStatusPage, type ServiceStatus } from './status.ts'
 
 /** Opens the operator's port: `/metrics` for Prometheus, `/status` as JSON, `/` as a page. */
 export async function openOpsServer(
   listen: { readonly host: string; readonly port: number; readonly names: readonly string[] },
   status: () => ServiceStatus,
-  metrics: Registry,
+  metrics: Metrics,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   const server = createServer((request, response) => {
     const send = (type: string, body: string, code = 200): void => {

@@ -62,7 +62,7 @@ import { pastGap } from './past-trades.ts'
 import { PriceChecks } from './price-checks.ts'
 import { Readiness } from './readiness.ts'
 import { isReferenceKey, ReferenceTracks, type ReferenceChoice } from './reference-tracks.ts'
-import type { Track } from './track.ts'
+import { isIntended, type Track } from './track.ts'
 import { TradeFeed } from './trade-feed.ts'
 
 /** One journal record on its way into the store. */
@@ -95,6 +95,24 @@ export type ApplyCounts = {
   failed: number
 }
 
+/** The books that an applier holds. */
+export type HeldBooks = {
+  readonly tracks: number
+  /** Those that miss nothing now. */
+  readonly open: number
+  /** Those that are in a gap and should not be: their market is open and selected. */
+  readonly missing: number
+  /** When the oldest of these gaps began. */
+  readonly missingSince?: Micros
+}
+
+/** When the newest stored row of each kind was received; absent before the first one. */
+export type NewestRows = {
+  readonly observations?: Micros
+  readonly trades?: Micros
+  readonly samples?: Micros
+}
+
 /** How an applier serves a live connector; an import or a rebuild needs neither. */
 export type LiveOptions = {
   readonly onClosed?: OnClosed
@@ -123,6 +141,8 @@ export class Applier {
     unapplied: 0,
     failed: 0,
   }
+  /** The lengths of gaps of instruments that ended, summed by reason, in microseconds. */
+  readonly gapMicros: Partial<Record<GapReason, number>> = {}
   private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly prices: PriceChecks
@@ -213,12 +233,21 @@ export class Applier {
     )
   }
 
-  /** How many books are held, and how many of them miss nothing now. */
-  get held(): { readonly tracks: number; readonly open: number } {
+  /** The books in memory. */
+  get held(): HeldBooks {
     const { tracks } = this.state
     let open = 0
-    for (const track of tracks.values()) if (track.isOpen) open++
-    return { tracks: tracks.size, open }
+    let missing = 0
+    let missingSince = Infinity
+    for (const track of tracks.values()) {
+      if (track.isOpen) open++
+      const since = track.missingSince
+      if (since === undefined) continue
+      missing++
+      missingSince = Math.min(missingSince, since)
+    }
+    const held = { tracks: tracks.size, open, missing }
+    return missing === 0 ? held : { ...held, missingSince: missingSince as Micros }
   }
 
   /**
@@ -926,6 +955,10 @@ export class Applier {
     this.counts.trades += rows.trades.length
     this.counts.samples += rows.samples.length
     this.counts.revisions += rows.revisions.length
+    for (const { reason, start, end } of rows.gaps) {
+      if (end === undefined || isIntended(reason)) continue
+      this.gapMicros[reason] = (this.gapMicros[reason] ?? 0) + (end - start)
+    }
     const opened = rows.gaps.filter(({ end }) => end === undefined)
     this.counts.gaps += opened.filter(({ reason }) => !isMarketState(reason)).length
     this.counts.quarantined += rows.quarantine.length

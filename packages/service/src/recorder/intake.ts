@@ -1,6 +1,8 @@
 import {
   DAY_MICROS,
+  isBackfillKey,
   VENUES,
+  type GapReason,
   type Instrument,
   type MarketRecord,
   type MarketStatus,
@@ -36,7 +38,13 @@ import {
   type UnresolvedMarket,
 } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
-import { Applier, type ApplyCounts, type ApplyRecord } from './applier.ts'
+import {
+  Applier,
+  type ApplyCounts,
+  type ApplyRecord,
+  type HeldBooks,
+  type NewestRows,
+} from './applier.ts'
 import { readAskedCalls } from './asked-calls.ts'
 import { walkedFacts } from './batch.ts'
 import { catchUp } from './catch-up.ts'
@@ -71,8 +79,12 @@ export type VenueStatus = {
   readonly connector: ConnectorStatus
   readonly counts: Readonly<ApplyCounts>
   readonly messages: number
-  /** Books held now, and how many of them miss nothing. */
-  readonly books: { readonly tracks: number; readonly open: number }
+  readonly books: HeldBooks
+  readonly newest: NewestRows
+  /** The lengths of gaps that ended since the start, summed by reason, in microseconds. */
+  readonly gapMicros: Readonly<Partial<Record<GapReason, number>>>
+  /** The venue's clock minus ours when they were last compared; absent before that. */
+  readonly clockOffsetMicros?: number
   /** Markets, books and series in memory. */
   readonly remembered: number
   readonly journalBytes: number
@@ -219,6 +231,9 @@ export class Intake {
   private received: number[] = []
   private drained: number[] = []
   private messages = 0
+  private newest: NewestRows = {}
+  private drainedNewest: NewestRows = {}
+  private clockOffset: number | undefined
   private isRefusing = false
   private refused = 0
   private lookedAt = 0
@@ -282,6 +297,7 @@ export class Intake {
     if (this.busy !== undefined) return undefined
     const { origin, recorder } = this.options
     const batch = this.applier.drain({ origin, recorder })
+    if (batch !== undefined) this.drainedNewest = newestOf(batch)
     this.drained = this.received
     this.received = []
     return batch
@@ -291,6 +307,7 @@ export class Intake {
   stored(at: Micros, lag: LagMeter): void {
     for (const received of this.drained) lag.note(at - received)
     this.drained = []
+    this.newest = { ...this.newest, ...this.drainedNewest }
     this.applier.forgetEnded()
     if (Math.abs(at - this.lookedAt) < LINGER_MICROS) return
     this.lookedAt = at
@@ -417,6 +434,9 @@ export class Intake {
       counts: { ...this.applier.counts },
       messages: this.messages,
       books: this.applier.held,
+      newest: this.newest,
+      gapMicros: { ...this.applier.gapMicros },
+      ...(this.clockOffset === undefined ? {} : { clockOffsetMicros: this.clockOffset }),
       remembered: this.applier.remembered,
       journalBytes: this.writer.pendingBytes,
     }
@@ -452,7 +472,10 @@ export class Intake {
   }
 
   private note(note: Note): void {
-    if (note.note === 'clock') this.steady.compared(note.offset_us, note.round_trip_us)
+    if (note.note === 'clock') {
+      this.steady.compared(note.offset_us, note.round_trip_us)
+      this.clockOffset = note.offset_us
+    }
     const received = this.options.clock.now()
     const bytes = toNoteBytes(note)
     const journal = this.journal(received, 'note', bytes, 0)
@@ -501,4 +524,14 @@ export class Intake {
     }
     this.busy = undefined
   }
+}
+
+// Rows are in the order of their journal records. Those of the venue's history tell nothing about the present.
+function newestOf({ observations, trades, samples }: AppendBatch): NewestRows {
+  const last = (rows: AppendBatch['trades' | 'samples' | 'observations'] = []) =>
+    rows.findLast(({ instrument }) => !isBackfillKey(instrument.key))?.received as
+      | Micros
+      | undefined
+  const newest = { observations: last(observations), trades: last(trades), samples: last(samples) }
+  return Object.fromEntries(Object.entries(newest).filter(([, at]) => at !== undefined))
 }

@@ -7,6 +7,9 @@ export type LagSummary = {
   readonly p50Ms: number
   readonly p99Ms: number
   readonly maxMs: number
+  /** All lags since the start: their number and sum. */
+  readonly totalCount: number
+  readonly totalMs: number
 }
 
 const MINUTE_MS = 60_000
@@ -19,6 +22,8 @@ export class LagMeter {
   private previous = createHistogram(RANGE)
   private readonly clock: Clock
   private turnedMs: number
+  private totalCount = 0
+  private totalMicros = 0
 
   constructor(clock: Clock) {
     this.clock = clock
@@ -26,6 +31,8 @@ export class LagMeter {
   }
 
   note(micros: number): void {
+    this.totalCount++
+    this.totalMicros += Math.max(0, micros)
     this.current.record(Math.min(RANGE.highest, Math.max(RANGE.lowest, Math.round(micros))))
   }
 
@@ -34,8 +41,10 @@ export class LagMeter {
     const both = createHistogram(RANGE)
     both.add(this.current)
     both.add(this.previous)
-    if (both.count === 0) return { count: 0, p50Ms: 0, p99Ms: 0, maxMs: 0 }
+    const totals = { totalCount: this.totalCount, totalMs: this.totalMicros / 1000 }
+    if (both.count === 0) return { count: 0, p50Ms: 0, p99Ms: 0, maxMs: 0, ...totals }
     return {
+      ...totals,
       count: both.count,
       p50Ms: both.percentile(50) / 1000,
       p99Ms: both.percentile(99) / 1000,

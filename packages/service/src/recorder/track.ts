@@ -1,5 +1,6 @@
 import {
   FLAGS,
+  isMarketState,
   POW10,
   VENUES,
   type BookChange,
@@ -141,6 +142,12 @@ export class Track implements CapturedBook {
   /** True when the market has closed and nothing more is expected. */
   get hasEnded(): boolean {
     return this.gap?.reason === 'market_closed'
+  }
+
+  /** When the open gap began; undefined for none, and where nothing is to be recorded. */
+  get missingSince(): Micros | undefined {
+    const { gap } = this
+    return gap === undefined || isIntended(gap.reason) ? undefined : gap.start
   }
 
   /** Compares a full book with the states that this one went through since it was last closed. */
@@ -538,6 +545,11 @@ export class Track implements CapturedBook {
     gaps.push(endGap(this.gap, first.received, first.source, first.journal))
     this.gap = undefined
   }
+}
+
+/** True for spans that nobody wants to be recorded. */
+export function isIntended(reason: GapReason): boolean {
+  return reason === 'not_selected' || isMarketState(reason)
 }
 
 /** By how much our clock differs from the venue's at least after a step; no delivery is as late. */
