@@ -2,6 +2,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Locator, Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
+import { toPython } from '../../packages/web/src/model/snippet.ts'
 import { emulatedVisits } from './emulated-visits.ts'
 import { accessibilityProblems } from './visitor.ts'
 
@@ -16,14 +17,20 @@ async function openForm(page: Page, id: string): Promise<Locator> {
 }
 
 // The status line and the body that a route answered with.
-async function send(section: Locator): Promise<{ status: string; curl: string; body: string }> {
+async function send(section: Locator): Promise<{
+  readonly status: string
+  readonly curl: string
+  readonly python: string
+  readonly body: string
+}> {
   await section.getByRole('button', { name: 'Send' }).click()
   const out = section.locator('button + div')
-  await out.locator('pre').nth(1).waitFor()
+  await out.locator('> pre').nth(1).waitFor()
   return {
     status: await out.locator('p').innerText(),
-    curl: await out.locator('pre').nth(0).innerText(),
-    body: await out.locator('pre').nth(1).innerText(),
+    curl: await out.locator('> pre').nth(0).innerText(),
+    python: (await out.locator('details pre').textContent()) ?? '',
+    body: await out.locator('> pre').nth(1).innerText(),
   }
 }
 
@@ -52,8 +59,10 @@ describe('/docs', () => {
       await section.getByLabel('market_ticker').fill(market().market_id)
       await section.getByLabel('include_orderbook').selectOption('true')
       await section.getByLabel('limit', { exact: true }).fill('2')
-      const { status, curl, body } = await send(section)
+      const { status, curl, python, body } = await send(section)
       expect(status).toMatch(/^200 · \d+ ms · \d+ characters · [\w-]+/)
+      const [, url = ''] = /'(http[^']+)'/.exec(curl) ?? []
+      expect(python).toBe(toPython({ url, code: '' }))
       expect(curl).toContain(`/v3/demo/venueb/${market().market_id}/snapshots?`)
       const { data } = JSON.parse(body) as { data: object[] }
       expect(data).toHaveLength(2)
@@ -70,10 +79,12 @@ describe('/docs', () => {
       await page.getByRole('textbox', { name: 'Key' }).fill(key)
       await page.getByLabel('demonstration data, no key').uncheck()
       const section = await openForm(page, 'whoami')
-      const { status, curl, body } = await send(section)
+      const { status, curl, python, body } = await send(section)
       expect(status).toMatch(/^200 /)
       expect(curl).toContain("-H 'Authorization: Bearer $KEY'")
       expect(curl).not.toContain(key)
+      const [, url = ''] = /'(http[^']+)'/.exec(curl) ?? []
+      expect(python).toBe(toPython({ url, code: '' }))
       expect(body).toContain('"desk"')
       const kept = await page.evaluate(() =>
         JSON.stringify([localStorage, sessionStorage, document.cookie]),

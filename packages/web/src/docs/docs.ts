@@ -213,7 +213,11 @@ async function send(
   const key = (byId('key') as HTMLInputElement).value.trim()
   const { address, isKeyed } = toRequest(path, operation, fields, key)
   const header = isKeyed ? " -H 'Authorization: Bearer $KEY'" : ''
-  out.replaceChildren(element('pre', `curl '${location.origin}${address}'${header}`))
+  const url = `${location.origin}${address}`
+  out.replaceChildren(
+    element('pre', `curl '${url}'${header}`),
+    toDetails('Python', toPython(url, isKeyed)),
+  )
   try {
     const started = performance.now()
     const headers = isKeyed ? { Authorization: `Bearer ${key}` } : undefined
@@ -253,6 +257,17 @@ function toRequest(
   if (isDemo) address = address.replace('/v3/', '/v3/demo/')
   if (query.length > 0) address += `?${query.join('&')}`
   return { address, isKeyed: key !== '' && !isKeyless && !isDemo }
+}
+
+/** A complete Python program, as the panels of the explorer have it; a test compares them and runs it. */
+function toPython(url: string, isKeyed: boolean): string {
+  const headers = `, headers={"Authorization": f"Bearer {os.environ['PRIORBOOK_KEY']}"}`
+  return `${isKeyed ? 'import os\n\n' : ''}import httpx
+
+answer = httpx.get(${JSON.stringify(url)}${isKeyed ? headers : ''})
+answer.raise_for_status()
+print(answer.text)
+`
 }
 
 function prettyJson(text: string): string {

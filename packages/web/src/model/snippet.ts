@@ -32,7 +32,7 @@ export function toPython({ url }: ApiCall): string {
 
 answer = httpx.get(${JSON.stringify(url)}${key ? headers : ''})
 answer.raise_for_status()
-print(answer.json())
+print(answer.text)
 `
 }
 
