@@ -300,7 +300,15 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
     'valibot',
     'ws',
   ],
-  'service/ops': ['prom-client'],
+  // Optional: those of OpenTelemetry, loaded where something is traced.
+  'service/ops': [
+    '@opentelemetry/api',
+    '@opentelemetry/core',
+    '@opentelemetry/exporter-trace-otlp-proto',
+    '@opentelemetry/resources',
+    '@opentelemetry/sdk-trace',
+    'prom-client',
+  ],
   'service/commands': ['pino'],
   'emulator/core': ['ws'],
   'emulator/playback': ['ws'],

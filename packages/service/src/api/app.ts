@@ -5,6 +5,7 @@ import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
 import type { RequestTally } from '../lib/api-tally.ts'
 import { socketAddress, type ClientAddress } from '../lib/client-address.ts'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
+import type { RequestSpan, Tracing } from '../lib/tracing.ts'
 import type { StoreReader } from '../store/store.ts'
 import type { Access } from './auth/access.ts'
 import { callerOf, createGrant, type PlanGrant } from './auth/grant.ts'
@@ -60,6 +61,8 @@ export type AppOptions = {
   readonly routes?: readonly Route[]
   /** Max bytes on disk of files that are made before they are sent. */
   readonly tempBytes?: number
+  /** Where requests are traced; absent for nowhere. */
+  readonly tracing?: Tracing
 }
 
 /** The parts that an app shares with the server around it. */
@@ -137,6 +140,7 @@ export function createApp(options: AppOptions, parts: AppParts): App {
   const arrive = (request: IncomingMessage, response: ServerResponse): Arrival => {
     const id = parts.nextRequestId()
     const pending = new PendingRequest(request, response, id, common, onFinished)
+    if (options.tracing !== undefined) pending.span = beginSpan(options.tracing, request, id)
     const found = places.find(request.url ?? '/')
     const { mounted, answer } = found.place
     if (mounted !== undefined) pending.routeId = mounted.route.id
@@ -159,13 +163,20 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       const { file: own, isStartKey = false } = found.place
       const file = isLost ? options.web?.page : own
       if (file !== undefined || isStartKey) pending.routeId = 'explorer'
-      queue.add(request, response, () => {
+      const answer = (): void => {
         if (isStartKey) sendStartKey(pending, options.startKey)
         else if (file === undefined) dispatcher.start({ pending, target: toTarget(found) })
         else sendWebFile(pending, file, isLost ? 404 : 200)
-      })
+      }
+      const { span } = pending
+      queue.add(request, response, span === undefined ? answer : () => span.run(answer))
     },
   }
+}
+
+function beginSpan(tracing: Tracing, request: IncomingMessage, id: string): RequestSpan {
+  const attributes = { 'http.request.method': request.method ?? '', 'priorbook.request_id': id }
+  return tracing.request(request.headers, attributes)
 }
 
 function addRoutes(

@@ -16,6 +16,8 @@ import { createProofReader } from '../proofs/proof-reader.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { openFilesStore } from '../store/files/open.ts'
 import type { InstrumentRef } from '../store/store.ts'
+import { startTracing } from './start-tracing.ts'
+import { traceReads } from './trace-reads.ts'
 
 /** What a worker serves, and where. */
 export type WorkerOptions = {
@@ -43,6 +45,7 @@ export type WorkerOptions = {
   readonly logLevel: string
   /** Absent for standard error. */
   readonly logFile?: string
+  readonly isTracing: boolean
   /** Known where this service records; else it is read from the journal. */
   readonly isEmulated?: boolean
   /** The key of emulated data, which the explorer gets in a browser on this machine. */
@@ -87,10 +90,12 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   const trouble = (why: string): void => log.warn({ why }, 'control files')
   const { tape, filesFolder: folder, cacheBytes, coldCacheBytes } = options
   const onDamage = createTeller()
-  const store =
+  const opened =
     folder === undefined
       ? openEmbeddedStore({ file: tape, readOnly: true, cacheBytes, coldCacheBytes, onDamage })
       : openFilesStore({ folder, index: tape, cacheBytes })
+  const tracing = options.isTracing ? await startTracing('api') : undefined
+  const store = tracing === undefined ? opened : traceReads(opened, tracing)
   const { plansFile, redis } = options
   const access = openAccess(options.dataPath, {
     onTrouble: trouble,
@@ -116,6 +121,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     recorder: () => pulse,
     web: readWebFiles(),
     tempBytes: options.tempBytes,
+    ...(tracing === undefined ? {} : { tracing }),
     ...(options.startKey === undefined ? {} : { startKey: options.startKey }),
     clientAddress: createClientAddress(options.trustProxy),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
@@ -136,7 +142,8 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   access.close()
   proofs?.close()
   await sample?.close()
-  await store.close()
+  await opened.close()
+  await tracing?.close()
 }
 
 // Tells the recorder of damage: of one instrument at most once in a while, however often it is read.

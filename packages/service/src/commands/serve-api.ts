@@ -61,6 +61,7 @@ export async function serveApi(options: {
       trustProxy: config.api.trustProxy,
       ...(tls === undefined ? {} : { tls }),
       logLevel: config.log.level,
+      isTracing: config.tracing.export !== 'off',
       ...(logFile === undefined ? {} : { logFile }),
       ...(isRecording ? { isEmulated } : {}),
       ...(hosted === undefined ? {} : { isEmulated: hosted.report.isEmulated }),

@@ -6,6 +6,7 @@ import { PriorbookError, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { configKeys, type Config } from '../config/index.ts'
 import { parseAmount } from '../config/retention.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
+import type { Tracing } from '../lib/tracing.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
@@ -35,6 +36,7 @@ import { packJournals } from './journal-packer.ts'
 import { explainLocked, forgetRunning, noteRunning } from './running-service.ts'
 import { serveApi } from './serve-api.ts'
 import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
+import { startTracing } from './start-tracing.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
 import { refuseMixedVenues } from './upstream-addresses.ts'
 
@@ -186,6 +188,7 @@ class Service {
   #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #metrics: string | undefined
+  #tracing: Tracing | undefined
   #failure: { readonly error: unknown } | undefined
 
   constructor(config: Config, data: DataFolder, logFile: string | undefined) {
@@ -256,6 +259,10 @@ class Service {
 
   async open(): Promise<void> {
     const config = this.#config
+    if (this.#isRecording && config.tracing.export !== 'off') {
+      this.#tracing = await startTracing('recorder')
+      this.#closers.push(async () => this.#tracing?.close())
+    }
     if (this.#isRecording && config.upstream === 'emulator') {
       this.#emulated = await this.#startEmulator()
     }
@@ -486,6 +493,7 @@ class Service {
       recorder,
       log: this.#log,
       connectors: toConnectors(this.#config, this.#emulated?.addresses),
+      ...(this.#tracing === undefined ? {} : { tracing: this.#tracing }),
       ...(this.#member === undefined ? {} : { successors: () => this.#member!.successors() }),
     }
   }

@@ -24,7 +24,7 @@ const WARM_MS = 12_000
 /** What every recorder of a process needs. */
 export type RecorderParts = Pick<
   RecorderOptions,
-  'origin' | 'recorder' | 'log' | 'connectors' | 'successors'
+  'origin' | 'recorder' | 'log' | 'connectors' | 'successors' | 'tracing'
 >
 
 /**

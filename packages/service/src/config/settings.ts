@@ -122,6 +122,13 @@ const SETTINGS = {
       'The lowest level to log.',
     ),
   },
+  tracing: {
+    export: setting(
+      word(['off', 'otlp']),
+      'off',
+      'Whether requests, commits and polls are traced by OpenTelemetry and sent by OTLP over HTTP; the variables OTEL_… say where.',
+    ),
+  },
   retention: retentionSettings('of each venue', 'empty for no limit'),
   journal: {
     pack: setting(

@@ -13,6 +13,7 @@ import {
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../lib/clock.ts'
 import { SteadyClock } from '../lib/steady-clock.ts'
+import type { Tracing } from '../lib/tracing.ts'
 import {
   openJournalWriter,
   type JournalWriter,
@@ -70,6 +71,7 @@ export type IntakeOptions = {
   /** Gives work the store that has what earlier runs left; by default `store`. */
   readonly withEarlier?: <T>(work: (store: StoreReader) => Promise<T>) => Promise<T>
   readonly journalLevel?: number
+  readonly tracing?: Tracing
   /** The most that one file of the journal holds. */
   segments?(venue: VenueId): Pick<JournalWriterOptions, 'segmentBytes' | 'segmentMicros'>
 }
@@ -258,6 +260,7 @@ export class Intake {
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
       book: (key) => this.applier.book(key),
+      ...(options.tracing === undefined ? {} : { tracing: ofVenue(options.tracing, venue) }),
     }
   }
 
@@ -534,4 +537,10 @@ function newestOf({ observations, trades, samples }: AppendBatch): NewestRows {
       | undefined
   const newest = { observations: last(observations), trades: last(trades), samples: last(samples) }
   return Object.fromEntries(Object.entries(newest).filter(([, at]) => at !== undefined))
+}
+
+function ofVenue(tracing: Tracing, venue: VenueId): NonNullable<CaptureSink['tracing']> {
+  return {
+    span: (name, attributes) => tracing.span(name, { 'priorbook.venue': venue, ...attributes }),
+  }
 }

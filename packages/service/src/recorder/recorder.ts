@@ -3,6 +3,7 @@ import type { JournalWriterOptions } from '../journal/index.ts'
 import { SYSTEM_CLOCK, type Clock } from '../lib/clock.ts'
 import { SerialQueue } from '../lib/serial-queue.ts'
 import { createWallClock } from '../lib/wall-clock.ts'
+import type { SpanAttributes, Tracing } from '../lib/tracing.ts'
 import { untilAborted } from '../lib/wait.ts'
 import type { AppendBatch, StoreReader, StoreWriter } from '../store/store.ts'
 import type { CaptureLog, Connector, ConnectorContext } from '../venues/capture/contract.ts'
@@ -32,6 +33,8 @@ export type RecorderOptions = {
   readonly successors?: () => Promise<ReadonlySet<VenueId>>
   /** Gives work the store that has what earlier runs left; by default `store`. */
   readonly withEarlier?: <T>(work: (store: StoreReader) => Promise<T>) => Promise<T>
+  /** Where commits and polls are traced; absent for nowhere. */
+  readonly tracing?: Tracing
 }
 
 /** The state of a recorder. */
@@ -190,7 +193,14 @@ class JournalingRecorder implements Recorder {
         this.unsaved = intakes.flatMap((intake) => intake.drain() ?? [])
       }
       const batches = this.unsaved
-      await Promise.all(batches.map((batch) => this.store.append(batch)))
+      const span = batches.length === 0 ? undefined : options.tracing?.span('recorder commit')
+      await Promise.all(batches.map((batch) => this.store.append(batch))).catch(
+        (error: unknown) => {
+          span?.end({}, String(error))
+          throw error
+        },
+      )
+      span?.end(toAttributes(batches))
       this.unsaved = []
       const stored = this.clock.now()
       for (const batch of batches) options.onStored?.(batch)
@@ -215,6 +225,16 @@ class JournalingRecorder implements Recorder {
     for (const intake of this.intakes) this.refused += intake.accept()
     const { refused } = this
     this.options.log.info({ refused }, 'there is space again: recording continues')
+  }
+}
+
+function toAttributes(batches: readonly AppendBatch[]): SpanAttributes {
+  const count = (of: (batch: AppendBatch) => readonly unknown[] | undefined): number =>
+    batches.reduce((sum, batch) => sum + (of(batch)?.length ?? 0), 0)
+  return {
+    'priorbook.observations': count(({ observations }) => observations),
+    'priorbook.trades': count(({ trades }) => trades),
+    'priorbook.samples': count(({ samples }) => samples),
   }
 }
 

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { RequestTally } from '../../lib/api-tally.ts'
+import type { RequestSpan } from '../../lib/tracing.ts'
 import type { Access } from '../auth/access.ts'
 import type { OnFinished } from './request.ts'
 
@@ -28,9 +29,29 @@ export function createOnFinished(
     if (grant !== undefined) access.usage.note(grant.keyId, routeId, status, rows, bytes)
     const took = performance.now() - startedMs
     tally.note(routeId, status, took / 1000, bytes)
+    if (pending.span !== undefined) endSpan(pending.span, { routeId, status, bytes, rows })
     if (log === undefined) return
     const ms = Math.round(took * 1000) / 1000
     const key = grant?.keyId ?? 'none'
     log.info({ id, method, route: routeId, status, ms, bytes, key }, 'request')
   }
+}
+
+type Answered = {
+  readonly routeId: string
+  readonly status: number
+  readonly bytes: number
+  readonly rows: number
+}
+
+// Named by route, never by address, which may hold a key.
+function endSpan(span: RequestSpan, { routeId, status, bytes, rows }: Answered): void {
+  span.rename(`HTTP ${routeId}`)
+  const attributes = {
+    'http.route': routeId,
+    'http.response.status_code': status,
+    'http.response.body.size': bytes,
+    'priorbook.rows': rows,
+  }
+  span.end(attributes, status >= 500 ? `status ${status}` : undefined)
 }

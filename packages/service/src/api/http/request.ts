@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Micros } from '@priorbook/sdk/domain'
 import { PROBLEMS, PageBuffer, type ParamTable, type Problem } from '@priorbook/sdk/wire'
+import type { RequestSpan } from '../../lib/tracing.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Format, Grant, Route, RouteRequest } from '../route.ts'
 import { ALLOW, DATA_POLICY } from './headers.ts'
@@ -66,6 +67,8 @@ export class PendingRequest {
   /** The id of the route, once it is known; never the address, which may hold a key. */
   routeId = 'none'
   grant: PlanGrant | undefined
+  /** Absent where nothing is traced. */
+  span: RequestSpan | undefined
   /** More headers for the response, as a flat list of names and values. */
   headers: string[] = []
   now: Micros = 0 as Micros

@@ -13,6 +13,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { Clock } from '../../lib/clock.ts'
+import type { Tracing } from '../../lib/tracing.ts'
 import type { SelectionOptions, SurveyedMarket } from './selection/selection.ts'
 
 /** When a message was received, and the journal record that contains it. */
@@ -182,6 +183,8 @@ export interface CaptureSink {
   note(note: CaptureNote): void
   /** The book that the recorder holds of an instrument; undefined before its first message. */
   book(key: string): CapturedBook | undefined
+  /** Where polls are traced; absent for nowhere. */
+  readonly tracing?: Pick<Tracing, 'span'>
 }
 
 /** The part of a logger that connectors use (pino's shape). */

@@ -54,7 +54,7 @@ export type RestOptions = {
     readonly headers?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
   }
-  readonly sink: Pick<CaptureSink, 'now' | 'steadyNow' | 'position' | 'answer' | 'note'>
+  readonly sink: Pick<CaptureSink, 'now' | 'steadyNow' | 'position' | 'answer' | 'note' | 'tracing'>
   readonly log: CaptureLog
   readonly timeoutMs?: number
 }
@@ -88,7 +88,36 @@ class RestClient implements Rest {
     this.#options = options
   }
 
-  async send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
+  send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
+    const { tracing } = this.#options.sink
+    return tracing === undefined
+      ? this.#send(call, signal)
+      : this.#sendTraced(call, signal, tracing)
+  }
+
+  async #sendTraced(
+    call: RestCall,
+    signal: AbortSignal,
+    tracing: NonNullable<CaptureSink['tracing']>,
+  ): Promise<RestAnswer> {
+    const span = tracing.span('upstream poll', {
+      'http.request.method': call.method ?? 'GET',
+      'server.address': new URL(this.#options.base).host,
+      'priorbook.request': call.request.kind,
+    })
+    try {
+      const answer = await this.#send(call, signal)
+      const { status } = answer.ok ? { status: 200 } : answer
+      const known = status === undefined ? {} : { 'http.response.status_code': status }
+      span.end(known, answer.ok ? undefined : answer.why)
+      return answer
+    } catch (error) {
+      span.end({}, 'aborted')
+      throw error
+    }
+  }
+
+  async #send(call: RestCall, signal: AbortSignal): Promise<RestAnswer> {
     const { quota, sink, cost = 1 } = this.#options
     const release = await quota.acquire(call.cost ?? cost, call.urgent ?? false, signal)
     let status: number

@@ -1,0 +1,35 @@
+import type { Tracing } from '../lib/tracing.ts'
+import type { InstrumentRef, StoreReader } from '../store/store.ts'
+
+// What reads rows; other calls are short.
+const READS = ['books', 'booksByInterval', 'asOf', 'latest', 'trades', 'samples'] as const
+
+/** A store whose reads of rows are traced. */
+export function traceReads(store: StoreReader, tracing: Tracing): StoreReader {
+  const traced = new Map<string | symbol, unknown>()
+  for (const name of READS) {
+    const read = store[name].bind(store) as (query: InstrumentRef) => Promise<unknown>
+    traced.set(name, async (query: InstrumentRef) => {
+      const span = tracing.span(`store ${name}`, {
+        'priorbook.venue': query.venue,
+        'priorbook.key': query.key,
+      })
+      try {
+        const result = await read(query)
+        span.end()
+        return result
+      } catch (error) {
+        span.end({}, error instanceof Error ? error.message : String(error))
+        throw error
+      }
+    })
+  }
+  return new Proxy(store, {
+    get(target, name) {
+      const own = traced.get(name)
+      if (own !== undefined) return own
+      const value: unknown = Reflect.get(target, name, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+}
