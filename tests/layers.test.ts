@@ -19,7 +19,10 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'sdk/backtest': ['sdk/replay', 'sdk/client', 'sdk/parquet', 'sdk/wire', 'sdk/tape', 'sdk/domain'],
   // Tools, resources and prompts for models.
   'sdk/mcp': ['sdk/client', 'sdk/wire', 'sdk/domain'],
+  // Rules of alerts: checked, measured and fired alike by the service and the command line.
+  'sdk/alerts': ['sdk/wire', 'sdk/tape', 'sdk/domain'],
   'sdk/cli': [
+    'sdk/alerts',
     'sdk/command-line',
     'sdk/mcp',
     'sdk/backtest',
@@ -104,6 +107,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   // Executions charge fees by the formulas of the backtester.
   // The tools for models ask the routes through the client.
   'service/api': [
+    'sdk/alerts',
     'sdk/backtest',
     'sdk/client',
     'sdk/mcp',
@@ -121,6 +125,19 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   ],
   // Signs what the store sealed, in the words of the wire.
   'service/proofs': ['sdk/domain', 'sdk/tape', 'sdk/wire', 'service/lib', 'service/store'],
+  // Evaluates rules on committed rows and delivers what they found; routes see its rules alone.
+  'service/alerts': [
+    'sdk/alerts',
+    'sdk/backtest',
+    'sdk/domain',
+    'sdk/tape',
+    'sdk/wire',
+    'service/lib',
+    'service/store',
+    'service/rows',
+    'service/live',
+    'service/api',
+  ],
   // Writes what downloads hold, day by day.
   'service/lake': [
     'sdk/domain',
@@ -165,6 +182,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/objects',
     'service/retention',
     'service/proofs',
+    'service/alerts',
     'service/api',
     'service/cluster',
   ],
@@ -242,6 +260,8 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
   stream: ['route.ts', 'members.ts', 'auth', 'http', 'markets', 'contracts', 'replay'],
   docs: ['route.ts', 'auth', 'stream'],
   web: ['http'],
+  // Gives out keys.
+  signup: ['auth', 'http'],
   routes: [
     'route.ts',
     'auth',
@@ -255,6 +275,7 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
   ],
   'app.ts': [
     'mcp',
+    'signup',
     'route.ts',
     'cursor.ts',
     'auth',
@@ -327,6 +348,7 @@ const NEUTRAL = [
   'sdk/client',
   'sdk/replay',
   'sdk/backtest',
+  'sdk/alerts',
   'sdk/index.ts',
   'web/model',
   'web/docs',

@@ -63,7 +63,7 @@ export type GeneratedRequest = {
 
 // These take no rows from the store, or look at all of it: few of them are enough.
 const SELDOM =
-  /^(openapi|home|docs|docs_errors|llms|bulk|bulkManifest|usage|limits|whoami|health|status|coverage|markets)/
+  /^(alert|openapi|home|docs|docs_errors|llms|bulk|bulkManifest|usage|limits|whoami|health|status|coverage|markets)/
 
 /** Requests for every operation: three in four valid, the others with one thing wrong. */
 export function createRequests(

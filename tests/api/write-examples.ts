@@ -20,6 +20,7 @@ import { createApiServer } from '../../packages/service/src/api/server.ts'
 import { createProofReader } from '../../packages/service/src/proofs/proof-reader.ts'
 import { ProofSigner } from '../../packages/service/src/proofs/proof-signer.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import { alertExamples } from './alert-example.ts'
 import { DATED, FIRST_ROWS, writeDated } from './dated-tape.ts'
 import { openEmulatedApi, type BusyMarket } from './emulated-api.ts'
 
@@ -49,10 +50,16 @@ const api = await openEmulatedApi({
 })
 const busiest = new Map<VenueId, BusyMarket>(EMULATED_VENUES.map((id) => [id, api.busiest[id]]))
 const examples: Record<string, RouteExample> = {}
+const alerts = await alertExamples()
 try {
   for (const route of ROUTES) {
     // Raw messages of an audit are long and say little.
     if (route.data === undefined || route.id.endsWith('_audit')) continue
+    const own = alerts[route.id]
+    if (own !== undefined) {
+      examples[route.id] = own
+      continue
+    }
     if (route.id === 'proofs' || route.id === 'proof_day') {
       examples[route.id] = await signedExample(route)
       continue

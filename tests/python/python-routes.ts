@@ -10,7 +10,12 @@ import {
 
 /** The parts of an OpenAPI document that routes are made of. */
 export type Document = {
-  readonly paths: Readonly<Record<string, { readonly get: Operation }>>
+  readonly paths: Readonly<
+    Record<
+      string,
+      { readonly get: Operation; readonly post?: Operation; readonly delete?: Operation }
+    >
+  >
   readonly components: { readonly schemas: Schemas; readonly parameters: Schemas }
 }
 
@@ -18,6 +23,7 @@ type Operation = {
   readonly operationId: string
   readonly summary: string
   readonly parameters?: readonly Part[]
+  readonly requestBody?: Part
   readonly responses: Readonly<Record<string, Part>>
 }
 
@@ -41,6 +47,9 @@ const METHODS: Readonly<Record<string, string>> = {
   bulkManifest: 'manifest',
   reference_asof: 'reference_as_of',
   proof_day: 'proof',
+  alert_create: 'create_alert',
+  alert_delete: 'delete_alert',
+  alert_test: 'test_alert',
 }
 
 /** Files and documents, which the client reads in its own way. */
@@ -67,6 +76,8 @@ type Method = {
   readonly query: ReadonlyMap<string, Argument>
   readonly data: string
   readonly isWalk: boolean
+  /** How it changes something; absent where it reads. */
+  readonly write?: { readonly method: 'POST' | 'DELETE'; readonly hasBody: boolean }
 }
 
 type Argument = { readonly type: string; readonly isRequired: boolean }
@@ -84,12 +95,14 @@ export function toRoutes(document: Document): string {
 function methodsOf(document: Document): { routes: Method[]; market: Method[] } {
   const routes: Method[] = []
   const market = new Map<string, Method>()
-  for (const [address, { get }] of Object.entries(document.paths)) {
+  for (const [address, { get, post, delete: remove }] of Object.entries(document.paths)) {
     const { operationId: id } = get
     if (BY_HAND.has(id) || id.includes('_alias') || /^venue[a-z]_(any_)?markets$/.test(id)) continue
     const own = /^venue[a-z]_(any_)?(\w+)$/.exec(id)?.[2]
     if (own === undefined) {
       routes.push(toMethod(METHODS[id] ?? id, address, get, document))
+      if (post !== undefined) routes.push(toWrite('POST', address, post, document))
+      if (remove !== undefined) routes.push(toWrite('DELETE', address, remove, document))
       continue
     }
     const suffix = /\{market_\w+\}(.*)$/.exec(address)?.[1] ?? ''
@@ -100,6 +113,17 @@ function methodsOf(document: Document): { routes: Method[]; market: Method[] } {
     market.set(method.name, { ...method, query, data, path: [] })
   }
   return { routes, market: [...market.values()] }
+}
+
+function toWrite(
+  method: 'POST' | 'DELETE',
+  address: string,
+  operation: Operation,
+  document: Document,
+): Method {
+  const name = METHODS[operation.operationId]!
+  const hasBody = operation.requestBody !== undefined
+  return { ...toMethod(name, address, operation, document), write: { method, hasBody } }
 }
 
 // A book, a list of books or none: the client always gives a list.
@@ -159,7 +183,7 @@ function toRouteClass(
 }
 
 function toMethodText(method: Method, isAsync: boolean): string {
-  const { name, summary, address, path, query, data, isWalk } = method
+  const { name, summary, address, path, query, data, isWalk, write } = method
   const walk = `${isAsync ? 'Async' : ''}Walk`
   const row = data.replace(/^list\[(.*)\]$/, '$1')
   const returned = isWalk ? `${walk}[${row}]` : `Answer[${data}]`
@@ -171,6 +195,7 @@ function toMethodText(method: Method, isAsync: boolean): string {
   const args = [
     'self',
     ...path.map((key) => `${key}: str`),
+    ...(write?.hasBody === true ? ['body: Mapping[str, Any]'] : []),
     ...(all.length > 0 ? ['*', ...all] : []),
   ]
   const wire = given.map(([key]) => `                ${JSON.stringify(key)}: ${pythonName(key)},\n`)
@@ -181,6 +206,16 @@ function toMethodText(method: Method, isAsync: boolean): string {
     ? `            resume=resume,\n${dataset === undefined ? '' : `            dataset=${JSON.stringify(dataset)},\n`}`
     : ''
   const isPlainAsync = isAsync && !isWalk
+  if (write !== undefined) {
+    const body = write.hasBody ? 'body' : 'None'
+    return (
+      `\n    ${isAsync ? 'async ' : ''}def ${name}(\n` +
+      args.map((one) => `        ${one},\n`).join('') +
+      `    ) -> ${returned}:\n        """${sentence(summary)}"""\n` +
+      `        return ${isAsync ? 'await ' : ''}self._write(\n` +
+      `            ${data},\n            "${write.method}",\n            ${where},\n            ${body},\n        )\n`
+    )
+  }
   const call = `self._${isWalk ? 'walk' : isBooks(name) ? 'books' : 'one'}(`
   const type = isBooks(name) ? '' : `            ${isWalk ? row : data},\n`
   return (
@@ -208,7 +243,8 @@ function header(text: string, { components }: Document): string {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from priorbook._caller import AsyncCaller, AsyncMarketCaller, Caller, MarketCaller
 from priorbook._query import ${[...inputs, 'quoted'].join(', ')}

@@ -3,6 +3,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
+import { ALERTS_FILE } from '../../packages/service/src/alerts/alert-store.ts'
+import { openAlerts } from '../../packages/service/src/alerts/alert-worker.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer } from '../../packages/service/src/api/server.ts'
 import { createAuditor } from '../../packages/service/src/derive/audit.ts'
@@ -72,7 +74,17 @@ async function serve({ store, data, destroy }: Kept): Promise<Served> {
   mkdirSync(home)
   const access = openAccess(home)
   const auditor = createAuditor(store, data.journal)
-  const server = createApiServer({ store, access, auditor, demo: { store } })
+  const delivery = { timeoutMs: 1000, retryMinMs: 1000, retryMaxMs: 1000, giveUpMs: 1000 }
+  const file = join(home, ALERTS_FILE)
+  const options = { file, queue: 10, allowNetworks: [], ...delivery }
+  const alerts = openAlerts(options, access, () => Date.now() * 1000)
+  const server = createApiServer({
+    store,
+    access,
+    auditor,
+    demo: { store },
+    alerts: alerts.rules,
+  })
   const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
   const { key } = access.keys.create({ plan: 'unlimited', name: 'python' })
   return {
@@ -80,6 +92,7 @@ async function serve({ store, data, destroy }: Kept): Promise<Served> {
     key,
     async close() {
       await server.close(500)
+      await alerts.stop()
       access.close()
       await destroy()
     },

@@ -43,6 +43,7 @@ describe('the contract of routes', () => {
 
 // Methods that are not called like their route.
 const METHODS: Readonly<Record<string, string>> = {
+  alert_deliveries: 'alertDeliveries',
   bulk: 'download',
   bulkManifest: 'manifest',
   contract_books: 'contractBooks',

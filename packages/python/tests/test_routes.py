@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from conftest import Server
-from priorbook import Answer, AsyncClient, AuthenticationError, Client, Walk
+from priorbook import Answer, ApiError, AsyncClient, AuthenticationError, Client, Walk
 from priorbook.models import Limits, ListedMarket, Manifest, Status, Usage
 
 # Pages for people; their addresses are not part of the client.
@@ -41,6 +41,7 @@ def calls_of(client: Client, busiest: dict[str, ListedMarket]) -> list[Call]:
         lambda c: c.contracts(),
         lambda c: c.proofs(),
         lambda c: c.proof("2026-08-11"),
+        lambda c: c.alerts(),
         lambda c: c.whoami(),
         lambda c: c.limits(),
         lambda c: c.usage(days=1),
@@ -68,6 +69,15 @@ def calls_of(client: Client, busiest: dict[str, ListedMarket]) -> list[Call]:
         lambda c: c.contract_consolidated(contract.id, at=at, side="buy", size=Decimal("1")),
         lambda c: c.contract_spreads(contract.id, min_edge="0.01"),
         lambda c: c.contract_leadlag(contract.id),
+    ]
+    # A rule that cannot fire, and a webhook that leads nowhere.
+    market = busiest["venueb"]
+    rule = {"kind": "price", "venue": "venueb", "market_id": market.market_id, "above": "1"}
+    alert = client.create_alert({**rule, "webhook": "https://priorbook.invalid/hook"}).data
+    assert alert.secret.startswith("whsec_")
+    calls += [
+        lambda c: c.alert(alert.alert_id),
+        lambda c: c.alert_deliveries(alert.alert_id),
     ]
     assert middle.venue
     for venue, market in busiest.items():
@@ -151,6 +161,24 @@ async def run_awaiting(past: Server, calls: list[Call], paths: list[str]) -> lis
             result = call(client)
             results.append(await result if inspect.isawaitable(result) else await result.page())
     return results
+
+
+def test_alerts_are_created_tested_and_deleted(client: Client, past: Server) -> None:
+    rule = {"kind": "gap", "venue": "venueb", "asset": "btc", "webhook": "https://priorbook.invalid/hook"}
+    alert = client.create_alert(rule).data
+    assert alert.rule.webhook == rule["webhook"]
+    sent = client.test_alert(alert.alert_id).data
+    assert (sent.state, sent.event.kind, sent.event.number) == ("pending", "test", 1)
+    assert [one.id for one in client.alert_deliveries(alert.alert_id)] == [sent.id]
+
+    async def delete() -> None:
+        async with AsyncClient(past.url, past.key) as other:
+            assert (await other.delete_alert(alert.alert_id)).data.alert_id == alert.alert_id
+
+    asyncio.run(delete())
+    with pytest.raises(ApiError) as caught:
+        client.alert(alert.alert_id)
+    assert caught.value.code == "unknown_alert"
 
 
 def test_no_member_of_an_answer_is_lost(past: Server, busiest: dict[str, ListedMarket]) -> None:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import httpx
 
 from priorbook._body import Body
-from priorbook._http import Send, Settings, Steps, request_steps
+from priorbook._http import Send, Settings, Steps, Write, request_steps
 from priorbook._query import Query, quoted
 from priorbook._venues import VENUES
 from priorbook._walk import Answer, AsyncWalk, Plan, Walk, parse_answer
@@ -25,7 +25,16 @@ MANIFEST_TIMEOUT = 900.0
 """A manifest renders the whole file before it answers."""
 
 # Routes of the account and of the service itself, which have no demonstration data.
-_NO_DEMO = ("/v3/proofs", "/v3/whoami", "/v3/limits", "/v3/usage", "/v3/health", "/v3/openapi", "/v3/asyncapi")
+_NO_DEMO = (
+    "/v3/alerts",
+    "/v3/proofs",
+    "/v3/whoami",
+    "/v3/limits",
+    "/v3/usage",
+    "/v3/health",
+    "/v3/openapi",
+    "/v3/asyncapi",
+)
 
 
 class Base:
@@ -51,6 +60,17 @@ class Base:
         timeout = MANIFEST_TIMEOUT if path == "/v3/bulk/manifest" else None
         return request_steps(
             self._settings, self.place(path), query, lambda response: parse_answer(data_type, response), timeout=timeout
+        )
+
+    def write_steps(
+        self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None
+    ) -> Steps[Answer[Any]]:
+        return request_steps(
+            self._settings,
+            path,
+            {},
+            lambda response: parse_answer(data_type, response),
+            write=Write(method, body),
         )
 
 
@@ -99,6 +119,9 @@ class Caller(Base):
 
     def _one(self, data_type: Any, path: str, query: Query) -> Answer[Any]:
         return self._answer(data_type, path, query)
+
+    def _write(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Answer[Any]:
+        return self._run(self.write_steps(data_type, method, path, body))
 
     def _walk(
         self, row_type: Any, path: str, query: Query, *, resume: str | None, dataset: str | None = None
@@ -152,6 +175,9 @@ class AsyncCaller(Base):
 
     async def _one(self, data_type: Any, path: str, query: Query) -> Answer[Any]:
         return await self._answer(data_type, path, query)
+
+    async def _write(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Answer[Any]:
+        return await self._run(self.write_steps(data_type, method, path, body))
 
     def _walk(
         self, row_type: Any, path: str, query: Query, *, resume: str | None, dataset: str | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -27,6 +27,14 @@ class Send:
 
     request: httpx.Request
     body: Body | None = None
+
+
+@dataclass(frozen=True)
+class Write:
+    """What a request changes; it is made once, because it may have been done already."""
+
+    method: str
+    body: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -71,6 +79,7 @@ def request_steps(
     accept: str = JSON,
     timeout: float | None = None,
     body: Body | None = None,
+    write: Write | None = None,
 ) -> Steps[T]:
     """One request with its retries; what ``parse`` refuses as a bad answer is retried too."""
     limit = settings.timeout if timeout is None else timeout
@@ -79,7 +88,7 @@ def request_steps(
         attempt += 1
         error: Exception
         try:
-            request = _build(settings, path, query, accept, limit)
+            request = _build(settings, path, query, accept, limit, write)
             response: httpx.Response = yield Send(request, body)
             if response.is_success:
                 return parse(response)
@@ -92,7 +101,7 @@ def request_steps(
         except ClientError as cause:
             error = cause
         wait = _wait_of(error)
-        if wait is None or attempt > settings.retry.retries or wait > settings.retry.max_retry_after:
+        if wait is None or write is not None or attempt > settings.retry.retries or wait > settings.retry.max_retry_after:
             raise error
         delay = settings.retry.delay(attempt, wait)
         if settings.on_retry is not None:
@@ -100,7 +109,9 @@ def request_steps(
         yield Sleep(delay)
 
 
-def _build(settings: Settings, path: str, query: Query, accept: str, limit: float) -> httpx.Request:
+def _build(
+    settings: Settings, path: str, query: Query, accept: str, limit: float, write: Write | None
+) -> httpx.Request:
     headers = {**settings.headers, "accept": accept}
     if accept != JSON:
         # Columns and chunks are stored tightly: packing them again costs more time than it saves.
@@ -110,9 +121,13 @@ def _build(settings: Settings, path: str, query: Query, accept: str, limit: floa
         headers["authorization"] = f"Bearer {bearer}"
     timeout = httpx.Timeout(limit if limit > 0 else None)
     extensions = {"timeout": timeout.as_dict()}
-    return httpx.Request(
-        "GET", f"{settings.base}{path}", params=print_query(query), headers=headers, extensions=extensions
-    )
+    url = f"{settings.base}{path}"
+    if write is not None:
+        content = None if write.body is None else msgspec.json.encode(write.body)
+        if content is not None:
+            headers["content-type"] = JSON
+        return httpx.Request(write.method, url, content=content, headers=headers, extensions=extensions)
+    return httpx.Request("GET", url, params=print_query(query), headers=headers, extensions=extensions)
 
 
 # Seconds to wait for at least; None where a retry cannot help.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from priorbook._caller import AsyncCaller, AsyncMarketCaller, Caller, MarketCaller
 from priorbook._query import DecimalInput, TimeInput, quoted
 from priorbook._walk import Answer, AsyncWalk, Walk
 from priorbook.models import (
+    Alert,
+    AlertCreated,
+    AlertDelivery,
     Audit,
     Book,
     BookChange,
@@ -624,6 +628,87 @@ class Routes(Caller):
                 "venue": venue,
                 "market_id": market_id,
             },
+        )
+
+    def alerts(
+        self,
+        *,
+        limit: int | None = None,
+        resume: str | None = None,
+    ) -> Walk[Alert]:
+        """The alerts of the key."""
+        return self._walk(
+            Alert,
+            "/v3/alerts",
+            {
+                "limit": limit,
+            },
+            resume=resume,
+        )
+
+    def create_alert(
+        self,
+        body: Mapping[str, Any],
+    ) -> Answer[AlertCreated]:
+        """Create an alert."""
+        return self._write(
+            AlertCreated,
+            "POST",
+            "/v3/alerts",
+            body,
+        )
+
+    def alert(
+        self,
+        alert_id: str,
+    ) -> Answer[Alert]:
+        """One alert."""
+        return self._one(
+            Alert,
+            f"/v3/alerts/{quoted(alert_id)}",
+            {
+            },
+        )
+
+    def delete_alert(
+        self,
+        alert_id: str,
+    ) -> Answer[Alert]:
+        """Delete an alert."""
+        return self._write(
+            Alert,
+            "DELETE",
+            f"/v3/alerts/{quoted(alert_id)}",
+            None,
+        )
+
+    def alert_deliveries(
+        self,
+        alert_id: str,
+        *,
+        limit: int | None = None,
+        resume: str | None = None,
+    ) -> Walk[AlertDelivery]:
+        """Events of an alert and their delivery."""
+        return self._walk(
+            AlertDelivery,
+            f"/v3/alerts/{quoted(alert_id)}/deliveries",
+            {
+                "limit": limit,
+            },
+            resume=resume,
+        )
+
+    def test_alert(
+        self,
+        alert_id: str,
+    ) -> Answer[AlertDelivery]:
+        """Send a test event."""
+        return self._write(
+            AlertDelivery,
+            "POST",
+            f"/v3/alerts/{quoted(alert_id)}/deliveries",
+            None,
         )
 
     def whoami(
@@ -1523,6 +1608,87 @@ class AsyncRoutes(AsyncCaller):
                 "venue": venue,
                 "market_id": market_id,
             },
+        )
+
+    def alerts(
+        self,
+        *,
+        limit: int | None = None,
+        resume: str | None = None,
+    ) -> AsyncWalk[Alert]:
+        """The alerts of the key."""
+        return self._walk(
+            Alert,
+            "/v3/alerts",
+            {
+                "limit": limit,
+            },
+            resume=resume,
+        )
+
+    async def create_alert(
+        self,
+        body: Mapping[str, Any],
+    ) -> Answer[AlertCreated]:
+        """Create an alert."""
+        return await self._write(
+            AlertCreated,
+            "POST",
+            "/v3/alerts",
+            body,
+        )
+
+    async def alert(
+        self,
+        alert_id: str,
+    ) -> Answer[Alert]:
+        """One alert."""
+        return await self._one(
+            Alert,
+            f"/v3/alerts/{quoted(alert_id)}",
+            {
+            },
+        )
+
+    async def delete_alert(
+        self,
+        alert_id: str,
+    ) -> Answer[Alert]:
+        """Delete an alert."""
+        return await self._write(
+            Alert,
+            "DELETE",
+            f"/v3/alerts/{quoted(alert_id)}",
+            None,
+        )
+
+    def alert_deliveries(
+        self,
+        alert_id: str,
+        *,
+        limit: int | None = None,
+        resume: str | None = None,
+    ) -> AsyncWalk[AlertDelivery]:
+        """Events of an alert and their delivery."""
+        return self._walk(
+            AlertDelivery,
+            f"/v3/alerts/{quoted(alert_id)}/deliveries",
+            {
+                "limit": limit,
+            },
+            resume=resume,
+        )
+
+    async def test_alert(
+        self,
+        alert_id: str,
+    ) -> Answer[AlertDelivery]:
+        """Send a test event."""
+        return await self._write(
+            AlertDelivery,
+            "POST",
+            f"/v3/alerts/{quoted(alert_id)}/deliveries",
+            None,
         )
 
     async def whoami(

@@ -12,6 +12,186 @@ import msgspec
 class Model(msgspec.Struct, frozen=True, kw_only=True):
     """Members that an answer leaves out are None; members that this version does not know are skipped."""
 
+
+class Alert(Model, frozen=True, kw_only=True):
+    alert_id: str
+    created_time: datetime
+    state: str
+    """Paused while the key or its plan does not allow what the rule watches."""
+    rule: AlertRule
+    fired: int
+    """Events so far, tests included."""
+    pending: int
+    """Events that wait for delivery."""
+    delivered: int
+    dropped: int
+    """Events that were given up, and were not delivered."""
+    last_error: str | None = None
+    """Why the newest attempt failed; null where it did not."""
+
+
+class AlertCreated(Model, frozen=True, kw_only=True):
+    alert_id: str
+    created_time: datetime
+    state: str
+    """Paused while the key or its plan does not allow what the rule watches."""
+    rule: AlertRule
+    fired: int
+    """Events so far, tests included."""
+    pending: int
+    """Events that wait for delivery."""
+    delivered: int
+    dropped: int
+    """Events that were given up, and were not delivered."""
+    last_error: str | None = None
+    """Why the newest attempt failed; null where it did not."""
+    secret: str
+    """Signs deliveries. It is shown this once and cannot be read again."""
+
+
+class AlertDelivery(Model, frozen=True, kw_only=True):
+    id: str
+    number: int
+    state: str
+    attempts: int
+    next_time: datetime | None = None
+    """When the next attempt is due."""
+    ended_time: datetime | None = None
+    """When it was delivered or dropped."""
+    status: int | None = None
+    """The status of the newest answer; null without one."""
+    error: str | None = None
+    event: AlertEvent
+
+AlertDeliveryState = Literal[
+    "pending",
+    "delivered",
+    "dropped",
+]
+
+
+class AlertEdge(Model, frozen=True, kw_only=True):
+    contract_id: str
+    yes_row: str
+    """The book in which Yes is bought, by the id of its row."""
+    no_row: str
+    """The book in which No is bought, by the id of its row."""
+
+
+class AlertEvent(Model, frozen=True, kw_only=True):
+    """Something that a rule was waiting for."""
+
+    id: str
+    """The same in every attempt, and of no other event."""
+    kind: str
+    alert_id: str
+    number: int
+    """Counts the events of the rule from 1, without a hole."""
+    name: str | None = None
+    time: datetime
+    """When what caused it was received."""
+    venue: str | None = None
+    market_id: str | None = None
+    key: str | None = None
+    """The instrument."""
+    row_id: str | None = None
+    """The book that caused it."""
+    value: Decimal | None = None
+    """The value that passed the threshold."""
+    above: Decimal | None = None
+    below: Decimal | None = None
+    edge: AlertEdge | None = None
+    gap: AlertGap | None = None
+    resolution: AlertResolution | None = None
+
+AlertEventKind = Literal[
+    "price",
+    "spread",
+    "depth",
+    "edge",
+    "gap",
+    "resolved",
+    "test",
+]
+
+
+class AlertGap(Model, frozen=True, kw_only=True):
+    moment: str
+    gap: Gap
+
+AlertGapEvent = Literal[
+    "begun",
+    "ended",
+]
+
+AlertGapMoment = Literal[
+    "begun",
+    "ended",
+    "both",
+]
+
+AlertKind = Literal[
+    "price",
+    "spread",
+    "depth",
+    "edge",
+    "gap",
+    "resolved",
+]
+
+AlertPrice = Literal[
+    "bid",
+    "ask",
+    "mid",
+]
+
+
+class AlertResolution(Model, frozen=True, kw_only=True):
+    status: str
+    winning_outcome: str | None = None
+
+
+class AlertRule(Model, frozen=True, kw_only=True):
+    """What to watch, and where to send what happens."""
+
+    kind: str
+    name: str | None = None
+    """A name for people; repeated in every event."""
+    venue: str | None = None
+    market_id: str | None = None
+    """One market, by the venue's own identifier."""
+    asset: str | None = None
+    """Or every market of this asset."""
+    window: str | None = None
+    """With `asset`: rounds of this length."""
+    series: str | None = None
+    """Or every market of this series."""
+    outcome: str | None = None
+    """Only this outcome, by its label, where every outcome has a book of its own."""
+    contract_id: str | None = None
+    """Of kind edge: the contract."""
+    of: str | None = None
+    """Of kind price: the best bid, the best ask, or their middle (the default)."""
+    side: str | None = None
+    """Of kind depth: which side."""
+    within: Decimal | None = None
+    """Of kind depth: only levels at most this far from the best price; all without it."""
+    above: Decimal | None = None
+    """The rule fires when the value rises above this."""
+    below: Decimal | None = None
+    """The rule fires when the value falls below this."""
+    rearm: Decimal | None = None
+    """How far the value must come back from the threshold before the rule can fire again; 0 by default."""
+    on: str | None = None
+    """Of kind gap: which moments; both by default."""
+    webhook: str
+    """Where events are sent: an https address."""
+
+AlertState = Literal[
+    "active",
+    "paused",
+]
+
 AnomalyCode = Literal[
     "illegal_transition",
     "reused_id",
@@ -1159,6 +1339,7 @@ class Limits(Model, frozen=True, kw_only=True):
     bulk_days: int | None = None
     history_days: int | None = None
     stream: StreamLimits
+    alerts: int
     address_bytes: int
     header_bytes: int
 
@@ -1705,6 +1886,7 @@ ProblemCode = Literal[
     "unknown_event",
     "unknown_contract",
     "unknown_asset",
+    "unknown_alert",
     "unknown_row",
     "unknown_route",
     "method_not_allowed",

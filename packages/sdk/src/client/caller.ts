@@ -1,5 +1,5 @@
 import { isVenueId, marketAddress, VENUE_IDS, VENUES, type VenueId } from '../domain/index.ts'
-import { demoAddress, MAX_LIMIT, ROUTES, type RouteShape } from '../wire/index.ts'
+import { demoAddress, MAX_LIMIT, ROUTES, type RouteShape, type WriteMethod } from '../wire/index.ts'
 import {
   parseEnvelope,
   type Answer,
@@ -40,6 +40,18 @@ export class Caller {
     options: RequestOptions,
   ): Promise<Answer<Data>> {
     const { nextCursor: _, ...rest } = await this.page<Data>(route, path, params, options)
+    return rest
+  }
+
+  /** Changes something by a route; `path` is its address with all of its parameters filled in. */
+  async write<Data>(
+    method: WriteMethod,
+    path: string,
+    body: unknown,
+    options: RequestOptions,
+  ): Promise<Answer<Data>> {
+    const answer = await this.http.writeJson(method, path, body, options)
+    const { nextCursor: _, ...rest } = parseEnvelope<Data>(answer)
     return rest
   }
 

@@ -2,8 +2,13 @@ import { VENUES, type VenueId } from '../domain/index.ts'
 import {
   listRoute,
   ROUTES,
+  SIGNUP_PATH,
   STREAM_PATH,
   MAX_LIMIT,
+  type AlertCreatedJson,
+  type AlertDeliveryJson,
+  type AlertJson,
+  type AlertRuleJson,
   type AuditJson,
   type CalendarDayJson,
   type CategoryJson,
@@ -29,6 +34,9 @@ import {
   type ReferenceSeriesJson,
   type RootJson,
   type RouteId,
+  type SignupChallengeJson,
+  type SignupJson,
+  type SignupRequestJson,
   type SpreadJson,
   type StatusJson,
   type UsageJson,
@@ -345,6 +353,41 @@ export class PriorbookClient {
     return this.caller.one(route, path, params, options)
   }
 
+  /** The alerts of the key. */
+  alerts(params: RouteParams<'alerts'> = {}, options: WalkOptions = {}): Walk<AlertJson> {
+    return this.walk('alerts', params, options)
+  }
+
+  /** One alert of the key. */
+  alert(id: string, options: CallOptions = {}): Promise<Answer<AlertJson>> {
+    return this.caller.one(ROUTES.alert, alertPath(ROUTES.alert, id), {}, options)
+  }
+
+  /** Creates an alert; the secret that signs deliveries is in this answer alone. */
+  createAlert(rule: AlertRuleJson, options: CallOptions = {}): Promise<Answer<AlertCreatedJson>> {
+    return this.caller.write('POST', ROUTES.alerts.address, rule, options)
+  }
+
+  /** Ends an alert; what was not delivered is deleted with it. */
+  deleteAlert(id: string, options: CallOptions = {}): Promise<Answer<AlertJson>> {
+    return this.caller.write('DELETE', alertPath(ROUTES.alert, id), undefined, options)
+  }
+
+  /** The events of an alert and how their delivery stands, newest first. */
+  alertDeliveries(
+    id: string,
+    params: RouteParams<'alert_deliveries'> = {},
+    options: WalkOptions = {},
+  ): Walk<AlertDeliveryJson> {
+    const { alert_deliveries: route } = ROUTES
+    return this.caller.walk(route, async () => alertPath(route, id), params, options)
+  }
+
+  /** Sends a test event to the webhook of an alert. */
+  testAlert(id: string, options: CallOptions = {}): Promise<Answer<AlertDeliveryJson>> {
+    return this.caller.write('POST', alertPath(ROUTES.alert_deliveries, id), undefined, options)
+  }
+
   /** Which key this is and what its plan allows. */
   whoami(options: CallOptions = {}): Promise<Answer<WhoamiJson>> {
     return this.one('whoami', {}, options)
@@ -361,6 +404,21 @@ export class PriorbookClient {
     options: CallOptions = {},
   ): Promise<Answer<readonly UsageJson[]>> {
     return this.one('usage', params, options)
+  }
+
+  /** A puzzle to be solved for a key, where the service gives keys out. */
+  signupChallenge(options: CallOptions = {}): Promise<Answer<SignupChallengeJson>> {
+    return this.caller.one(
+      { address: SIGNUP_PATH, query: {}, hasNoDemo: true },
+      SIGNUP_PATH,
+      {},
+      options,
+    )
+  }
+
+  /** A key of the free plan for a solved puzzle; it is in this answer alone. */
+  signup(solved: SignupRequestJson, options: CallOptions = {}): Promise<Answer<SignupJson>> {
+    return this.caller.write('POST', SIGNUP_PATH, solved, options)
   }
 
   /** How the service is doing. */
@@ -449,6 +507,10 @@ export class PriorbookClient {
 
 function assetPath({ address }: { readonly address: string }, asset: string): string {
   return address.replace('{asset}', encodeURIComponent(asset.toLowerCase()))
+}
+
+function alertPath({ address }: { readonly address: string }, id: string): string {
+  return address.replace('{alert_id}', encodeURIComponent(id))
 }
 
 function contractPath({ address }: { readonly address: string }, contractId: string): string {

@@ -1,4 +1,4 @@
-import type { MetaJson, NoticeJson } from '../wire/index.ts'
+import type { MetaJson, NoticeJson, WriteMethod } from '../wire/index.ts'
 import { DEFAULT_RETRY, delayOf, parseRetryAfter, sleep, type RetryPolicy } from './backoff.ts'
 import { PriorbookApiError, PriorbookClientError } from './errors.ts'
 
@@ -41,7 +41,7 @@ export type JsonAnswer = {
   readonly requestId: string | undefined
 }
 
-/** Makes GET requests, and retries them where that can help. */
+/** Makes requests, and retries those that read where that can help. */
 export class Http {
   private readonly options: HttpOptions
 
@@ -71,6 +71,25 @@ export class Http {
     })
   }
 
+  /** Changes something, once: what may have been done already is not repeated. */
+  writeJson(
+    method: WriteMethod,
+    path: string,
+    body: unknown,
+    options: RequestOptions = {},
+  ): Promise<JsonAnswer> {
+    const headers = {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    }
+    const init = { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) }
+    const run = async (signal: AbortSignal | undefined): Promise<JsonAnswer> => {
+      const response = await this.send(path, {}, signal, headers, init)
+      return { body: await readJson(response), requestId: requestIdOf(response) }
+    }
+    return this.attempt(path, options, run, 0)
+  }
+
   /** Gets an answer whose body the caller reads; only failures before the body are retried. */
   open(path: string, query: Query, options: RequestOptions = {}): Promise<Response> {
     // The time limit covers the headers only: the body may take any time.
@@ -84,10 +103,12 @@ export class Http {
     query: Query,
     signal: AbortSignal | undefined,
     headers: Readonly<Record<string, string>>,
+    init: { readonly method?: WriteMethod; readonly body?: string } = {},
   ): Promise<Response> {
     const { key, fetch } = this.options
     const own = typeof key === 'function' ? checkKey(await key()) : key
     const response = await fetch(this.addressOf(path, query), {
+      ...init,
       headers: { ...headers, ...(own === undefined ? {} : { authorization: `Bearer ${own}` }) },
       ...(signal === undefined ? {} : { signal }),
     })
@@ -99,6 +120,7 @@ export class Http {
     path: string,
     { signal, timeoutMs = this.options.timeoutMs }: RequestOptions,
     run: (signal: AbortSignal | undefined) => Promise<Result>,
+    retries = this.options.retry.retries,
   ): Promise<Result> {
     const { retry, onRetry } = this.options
     for (let attempt = 1; ; attempt++) {
@@ -115,11 +137,7 @@ export class Http {
         clearTimeout(timer)
       }
       const retryAfterMs = isRetryable(error) ? waitOf(error) : undefined
-      if (
-        retryAfterMs === undefined ||
-        attempt > retry.retries ||
-        retryAfterMs > retry.maxRetryAfterMs
-      ) {
+      if (retryAfterMs === undefined || attempt > retries || retryAfterMs > retry.maxRetryAfterMs) {
         throw error
       }
       const delayMs = delayOf(retry, attempt, retryAfterMs)

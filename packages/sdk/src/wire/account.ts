@@ -64,6 +64,7 @@ export const LIMITS_SCHEMA = named(
       'StreamLimits',
       objectOf({ connections: COUNT, subscriptions: COUNT, instruments: COUNT, replays: COUNT }),
     ),
+    alerts: COUNT,
     address_bytes: COUNT,
     header_bytes: COUNT,
   }),

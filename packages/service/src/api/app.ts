@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import createRouter from 'find-my-way'
 import { toMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
-import { Problem, STREAM_PATH } from '@priorbook/sdk/wire'
+import { Problem, SIGNUP_PATH, STREAM_PATH } from '@priorbook/sdk/wire'
 import type { RequestTally } from '../lib/api-tally.ts'
 import { socketAddress, type ClientAddress } from '../lib/client-address.ts'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
@@ -23,6 +23,7 @@ import { createOnFinished, type RequestLog } from './http/log.ts'
 import { PendingRequest, type MountedRoute, type OwnAnswer, type Target } from './http/request.ts'
 import { createMcpEndpoint, MCP_PATH } from './mcp/endpoint.ts'
 import type { ApiContext, Notice, Route, ServerInfo, TempSpace } from './route.ts'
+import { createSignup } from './signup/endpoint.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
 import { sendStartKey, START_KEY_PATH } from './web/start-key.ts'
@@ -43,6 +44,7 @@ export type AppOptions = {
   readonly auditor?: ApiContext['auditor']
   readonly proofs?: ApiContext['proofs']
   readonly contracts?: ApiContext['contracts']
+  readonly alerts?: ApiContext['alerts']
   /** What `/v3/demo` serves; absent where there is nothing to show. */
   readonly demo?: { readonly store: StoreReader; readonly notice?: Notice }
   /** The one origin whose pages may read answers; absent for none. */
@@ -51,6 +53,8 @@ export type AppOptions = {
   readonly recorder?: () => RecorderPulse | undefined
   /** The built explorer; without it `/` is a page with links. */
   readonly web?: WebFiles | undefined
+  /** Gives out keys of the cheapest plan for so many bits of work; absent where only the operator does. */
+  readonly signup?: { readonly bits: number; readonly perMinute: number }
   /** The key that the explorer gets in a browser on this machine; only for emulated data, which anyone may read. */
   readonly startKey?: string
   readonly now?: () => Micros
@@ -94,6 +98,7 @@ const OPEN_PLAN: Plan = {
   features: [],
   // Per client address.
   stream: { connections: 10, subscriptions: 3, instruments: 200, replays: 1 },
+  alerts: 0,
 }
 // Per client address: enough for a page in a browser, too little to serve as a free API.
 const DEMO_PLAN: Plan = { ...OPEN_PLAN, name: 'demo', per_second: 50, per_minute: 1500 }
@@ -148,6 +153,9 @@ export function createApp(options: AppOptions, parts: AppParts): App {
     return { pending, found }
   }
   places.add(MCP_PATH, { answer: createTools(arrive, dispatcher) })
+  const { bits, perMinute = 0 } = options.signup ?? {}
+  const signup = createSignup({ access, bits, perMinute, clientAddress, now })
+  places.add(SIGNUP_PATH, { answer: signup, isOpen: true })
   return {
     context,
     demo,
@@ -225,7 +233,7 @@ function knownKey(access: Access, authorization: string, now: Micros): string | 
 }
 
 function createContext(options: AppOptions, server: ServerInfo, now: () => Micros): ApiContext {
-  const { store, access, auditor, proofs, contracts, notice } = options
+  const { store, access, auditor, proofs, contracts, alerts, notice } = options
   return {
     store,
     cursors: createCursorCodec(access.cursorSecrets),
@@ -234,6 +242,7 @@ function createContext(options: AppOptions, server: ServerInfo, now: () => Micro
     ...(auditor === undefined ? {} : { auditor }),
     ...(proofs === undefined ? {} : { proofs }),
     ...(contracts === undefined ? {} : { contracts }),
+    ...(alerts === undefined ? {} : { alerts }),
     ...(notice === undefined ? {} : { notice }),
   }
 }

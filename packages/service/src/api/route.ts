@@ -1,3 +1,4 @@
+import type { AlertRule } from '@priorbook/sdk/alerts'
 import type { Auditor, Micros, VenueId } from '@priorbook/sdk/domain'
 import type {
   DownloadFormat,
@@ -5,6 +6,7 @@ import type {
   ParamTable,
   ParamValues,
   RouteContract,
+  WriteMethod,
 } from '@priorbook/sdk/wire'
 import type { RecorderPulse, StreamPulse } from '../lib/pulse.ts'
 import type { ProofReader } from '../proofs/proof-reader.ts'
@@ -118,6 +120,53 @@ export type OperatorContracts = {
   readonly refusals: readonly Refusal[]
 }
 
+/** An event of a rule and how its delivery stands; times are microseconds. */
+export type AlertDelivery = {
+  readonly id: string
+  readonly number: number
+  readonly state: 'pending' | 'delivered' | 'dropped'
+  readonly attempts: number
+  readonly next: number | undefined
+  readonly ended: number | undefined
+  readonly status: number | undefined
+  readonly error: string | undefined
+  /** The event as JSON text. */
+  readonly event: string
+}
+
+/** A stored rule and what became of its events. */
+export type StoredAlert = {
+  readonly id: string
+  readonly keyId: string
+  readonly created: Micros
+  readonly rule: AlertRule
+  readonly fired: number
+  readonly pending: number
+  readonly delivered: number
+  readonly dropped: number
+  readonly error: string | undefined
+}
+
+/** The rules of all keys, as routes read and change them. */
+export interface AlertRules {
+  /** The rules of a key, oldest first, and those of keys that it replaced. */
+  list(keyId: string, after: string | undefined, limit: number): readonly StoredAlert[]
+  find(keyId: string, id: string): StoredAlert | undefined
+  /** Creates a rule unless the key has `most` of them; gives its secret too. */
+  create(
+    keyId: string,
+    rule: AlertRule,
+    most: number,
+  ): { readonly alert: StoredAlert; readonly secret: string } | undefined
+  remove(id: string): void
+  /** Adds an event that nothing caused. */
+  test(id: string): AlertDelivery
+  /** The events of a rule, newest first, before a number. */
+  deliveries(id: string, before: number | undefined, limit: number): readonly AlertDelivery[]
+  /** Throws `invalid_parameter` for an address to which nothing may be sent. */
+  checkWebhook(address: string): void
+}
+
 /** What a handler gets beside its parameters. */
 export type ApiContext = {
   readonly store: StoreReader
@@ -133,6 +182,8 @@ export type ApiContext = {
   readonly now: () => Micros
   /** Where files are made before they are sent; shared by all requests of the process. */
   readonly temp?: TempSpace
+  /** Rules of alerts; absent where none are kept, such as over a tape that several machines share. */
+  readonly alerts?: AlertRules
   /** A notice for every answer, such as that the data are emulated. */
   readonly notice?: Notice
 }
@@ -286,20 +337,37 @@ export class JsonText {
   }
 }
 
+/** Handles another method than GET, with the JSON of its body; undefined where its contract has none. */
+type WriteHandler<Path extends ParamTable> = (
+  request: RouteRequest<Path, {}> & { readonly body: unknown },
+  context: ApiContext,
+) => Promise<Answer>
+
+/** The handlers of the methods beside GET. */
+export type WriteHandlers<Path extends ParamTable = ParamTable> = Readonly<
+  Partial<Record<WriteMethod, WriteHandler<Path>>>
+>
+
 /** One route as a value: its contract, which the SDK defines, and its handler. */
 export type Route<
   Path extends ParamTable = ParamTable,
   Query extends ParamTable = ParamTable,
 > = RouteContract<Path, Query> & {
   handle(request: RouteRequest<Path, Query>, context: ApiContext): Promise<Answer>
+  readonly handleWrites?: WriteHandlers
 }
 
 /** Implements a contract. */
 export function defineRoute<Path extends ParamTable, Query extends ParamTable>(
   contract: RouteContract<Path, Query>,
   handle: (request: RouteRequest<Path, Query>, context: ApiContext) => Promise<Answer>,
+  handleWrites?: WriteHandlers<Path>,
 ): Route {
   // The dispatcher gives every handler exactly the parameters that its contract parsed.
-  const route: Route<Path, Query> = { ...contract, handle }
+  const route: Route<Path, Query> = {
+    ...contract,
+    handle,
+    ...(handleWrites && { handleWrites: handleWrites as WriteHandlers }),
+  }
   return route
 }

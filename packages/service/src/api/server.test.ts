@@ -332,7 +332,7 @@ describe('methods', () => {
     expect(preflight.status).toBe(204)
     expect(preflight.headers).toMatchObject({
       'access-control-allow-origin': corsOrigin,
-      'access-control-allow-headers': 'Authorization, Accept, If-None-Match',
+      'access-control-allow-headers': 'Authorization, Accept, Content-Type, If-None-Match',
     })
     expectProblem(await ask(ROWS, { method: 'OPTIONS' }), 'missing_key')
   })

@@ -1,8 +1,11 @@
 import { openSync } from 'node:fs'
 import { pino, type Logger } from 'pino'
-import { VENUE_IDS, type PriorbookError } from '@priorbook/sdk/domain'
+import { toMicros, VENUE_IDS, type Micros, type PriorbookError } from '@priorbook/sdk/domain'
+import { openAlerts, type AlertOptions } from '../alerts/alert-worker.ts'
 import { openContracts } from '../api/contracts/operator-file.ts'
 import { openAccess } from '../api/auth/access.ts'
+import { createCursorCodec } from '../api/cursor.ts'
+import { redactKeys } from '../api/auth/key-text.ts'
 import { createApiServer } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
@@ -38,8 +41,12 @@ export type WorkerOptions = {
   readonly contractsFile: string
   /** The server on which nodes count requests together; empty for none. */
   readonly redis: string
+  /** Absent where no alerts are kept: over downloaded files, and over a tape that machines share. */
+  readonly alerts?: AlertOptions
   /** Proxies whose word on the address of a client is taken. */
   readonly trustProxy: readonly string[]
+  /** Absent where only the operator gives out keys. */
+  readonly signup?: { readonly bits: number; readonly perMinute: number }
   /** Absent for plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string }
   readonly logLevel: string
@@ -111,8 +118,11 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     log.error({ why }, 'the file of contracts is wrong: nothing changes'),
   )
   const proofs = folder === undefined ? createProofReader(options.dataPath) : undefined
+  const now = (): Micros => toMicros(Date.now() * 1000)
+  const alerts = options.alerts && openAlerts(options.alerts, access, now)
   const server = createApiServer({
     store,
+    ...(alerts === undefined ? {} : { alerts: alerts.rules }),
     ...(proofs === undefined ? {} : { proofs }),
     contracts: contracts.current,
     access,
@@ -123,6 +133,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     tempBytes: options.tempBytes,
     ...(tracing === undefined ? {} : { tracing }),
     ...(options.startKey === undefined ? {} : { startKey: options.startKey }),
+    ...(options.signup === undefined ? {} : { signup: options.signup }),
     clientAddress: createClientAddress(options.trustProxy),
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.corsOrigin === '' ? {} : { corsOrigin: options.corsOrigin }),
@@ -133,12 +144,18 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     server.reloadCertificate()
     contracts.reload()
   }
+  const cursors = createCursorCodec(access.cursorSecrets)
+  alerts?.start({ store, cursors, contracts: contracts.current, now }, (error, what) => {
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    log.error({ ...what, error: redactKeys(stack) }, 'alerts failed')
+  })
   const { port } = await server.listen(options)
   send({ kind: 'listening', port })
   const timer = setInterval(() => send({ kind: 'tally', tally: server.tally() }), TALLY_MS)
   await whenStopped
   clearInterval(timer)
   await server.close(CLOSE_MS)
+  await alerts?.stop()
   access.close()
   proofs?.close()
   await sample?.close()

@@ -3,7 +3,8 @@ import { basename, join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
 import { PriorbookError, VENUE_IDS, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import { awayPath, listSegments } from '@priorbook/sdk/journal/format'
-import { copyControl, countKeys } from '../api/auth/control.ts'
+import { ALERTS_FILE } from '../alerts/alert-store.ts'
+import { CONTROL_FILE, copyDatabase, countKeys } from '../api/auth/control.ts'
 import { PLANS_FILE } from '../api/auth/plans.ts'
 import { copyProofs, countProofs } from '../proofs/copy-proofs.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
@@ -18,7 +19,7 @@ export const backupCommand = defineCommand({
   args: 'FOLDER',
   mostArgs: 1,
   about:
-    'Copies tape, journal, keys, usage, plans, secrets and signed roots with their key into a new folder; other processes may go on reading and writing.',
+    'Copies tape, journal, keys, usage, plans, alerts, secrets and signed roots with their key into a new folder; other processes may go on reading and writing.',
   options: {},
   examples: ['priorbook-server backup --data data backups/2026-08-11'],
   async run(context) {
@@ -106,7 +107,7 @@ export const restoreCommand = defineCommand({
 // cursors are signed with, the signed roots and their key, and the operator's plans.
 function copyBeside(from: DataFolder, to: DataFolder): void {
   for (const venue of VENUE_IDS) copyJournal(from, to, venue)
-  copyControl(from.path, to.path)
+  for (const name of [CONTROL_FILE, ALERTS_FILE]) copyDatabase(name, from.path, to.path)
   copyProofs(from.path, to.path)
   const plans = join(from.path, PLANS_FILE)
   if (existsSync(plans)) cpSync(plans, join(to.path, PLANS_FILE))

@@ -1,10 +1,13 @@
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import { ALERTS_FILE } from '../alerts/alert-store.ts'
+import type { AlertOptions } from '../alerts/alert-worker.ts'
 import { openAccess } from '../api/auth/access.ts'
 import { readOperatorFile } from '../api/contracts/operator-file.ts'
 import { readCertificate, type CertificateFiles } from '../api/certificate.ts'
 import { createClientAddress } from '../lib/client-address.ts'
+import { toNetworks } from '../lib/networks.ts'
 import { CONTROL_FILE, openControl } from '../api/auth/control.ts'
 import { healControl, keepControlCopy } from '../api/auth/heal-control.ts'
 import { KeyRing } from '../api/auth/keys.ts'
@@ -38,10 +41,8 @@ export async function serveApi(options: {
   const demoTape = isEmulated ? undefined : await openSampleTape(data.path)
   const trouble = (why: string): void => onTrouble({ why }, 'control files')
   healControl(data.path, Date.now(), trouble)
-  // Report wrong settings before any worker starts.
-  createClientAddress(config.api.trustProxy)
+  refuseWrong(config)
   const tls = certificateOf(config.api)
-  if (config.contracts.file !== '') readOperatorFile(config.contracts.file)
   const startKey = isEmulated ? demoKeyOf(data) : undefined
   const workers = await startApiWorkers(
     {
@@ -58,7 +59,9 @@ export async function serveApi(options: {
       plansFile: config.api.plans,
       contractsFile: config.contracts.file,
       redis: config.redis,
+      ...(config.store === '' ? { alerts: alertsOf(config, data) } : {}),
       trustProxy: config.api.trustProxy,
+      ...signupOf(config.api),
       ...(tls === undefined ? {} : { tls }),
       logLevel: config.log.level,
       isTracing: config.tracing.export !== 'off',
@@ -91,6 +94,23 @@ export async function serveApi(options: {
       await workers.stop()
     },
   }
+}
+
+// Reports wrong settings before any worker starts.
+function refuseWrong({ api, alerts, contracts }: Config): void {
+  createClientAddress(api.trustProxy)
+  toNetworks(alerts.allowNetworks, 'alerts.allowNetworks')
+  if (contracts.file !== '') readOperatorFile(contracts.file)
+}
+
+function signupOf({ signup, signupBits: bits, signupPerMinute: perMinute }: Config['api']): {
+  readonly signup?: { readonly bits: number; readonly perMinute: number }
+} {
+  return signup === 'off' ? {} : { signup: { bits, perMinute } }
+}
+
+function alertsOf({ alerts }: Config, data: DataFolder): AlertOptions {
+  return { file: join(data.path, ALERTS_FILE), ...alerts }
 }
 
 function certificateOf({

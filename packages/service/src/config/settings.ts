@@ -78,6 +78,21 @@ const SETTINGS = {
       'local',
       'Whether the explorer gets the key of emulated data by itself: in a browser on this machine, not through a proxy (local), or not at all (off).',
     ),
+    signup: setting(
+      word(['off', 'on']),
+      'off',
+      'Whether everyone can get a key of the cheapest plan: by solving a puzzle (on), or not (off).',
+    ),
+    signupBits: setting(
+      whole(1, 40),
+      22,
+      'How much work a key costs who signs up: 2 to the power of this many hashes, on average; 22 are some seconds.',
+    ),
+    signupPerMinute: setting(
+      whole(1, 60_000),
+      10,
+      'Requests for keys of one address in a minute, of IPv6 of one network of 64 bits.',
+    ),
     trustProxy: setting(
       texts(),
       [],
@@ -93,6 +108,38 @@ const SETTINGS = {
       text(),
       '',
       'A file with plans; empty uses plans.json of the data folder, if it exists.',
+    ),
+  },
+  alerts: {
+    allowNetworks: setting(
+      texts(),
+      [],
+      'Networks that are not public, by address or network (10.0.0.0/8), to which webhooks of alerts may be sent, also by http.',
+    ),
+    queue: setting(
+      whole(1, 1_000_000),
+      10_000,
+      'Events of an alert that wait at most; beyond, the oldest are given up.',
+    ),
+    timeoutMs: setting(
+      whole(100, 600_000),
+      10_000,
+      'How long a receiver of alerts may take to answer, in milliseconds.',
+    ),
+    retryMinMs: setting(
+      whole(1, 3_600_000),
+      1000,
+      'The pause after a first failed delivery, in milliseconds; it doubles with every further one.',
+    ),
+    retryMaxMs: setting(
+      whole(1, 86_400_000),
+      300_000,
+      'The longest pause between deliveries, in milliseconds.',
+    ),
+    giveUpMs: setting(
+      whole(1000, 604_800_000),
+      86_400_000,
+      'How long an event is tried before it is given up, in milliseconds.',
     ),
   },
   contracts: {

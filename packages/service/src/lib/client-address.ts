@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { BlockList, isIP } from 'node:net'
-import { PriorbookError } from '@priorbook/sdk/domain'
+import { isIP } from 'node:net'
+import { isInNetworks, toNetworks } from './networks.ts'
 
 /** The address of the client of a request: of its socket, or what a trusted proxy says. */
 export type ClientAddress = (request: Pick<IncomingMessage, 'headers' | 'socket'>) => string
@@ -15,10 +15,7 @@ export const socketAddress: ClientAddress = ({ socket }) => toPlainAddress(socke
  */
 export function createClientAddress(trusted: readonly string[]): ClientAddress {
   if (trusted.length === 0) return socketAddress
-  const proxies = new BlockList()
-  for (const entry of trusted) addNetwork(proxies, entry)
-  const isProxy = (address: string): boolean =>
-    isIP(address) !== 0 && proxies.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
+  const proxies = toNetworks(trusted, 'api.trustProxy')
   return (request) => {
     const header = request.headers['x-forwarded-for']
     const chain = String(header ?? '')
@@ -26,7 +23,7 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
       .map((one) => toPlainAddress(one.trim()))
       .filter((one) => one !== '')
     let address = socketAddress(request)
-    while (isProxy(address)) {
+    while (isInNetworks(proxies, address)) {
       const before = chain.pop()
       // What is not an address says nothing: then the proxy itself counts as the client.
       if (before === undefined || isIP(before) === 0) break
@@ -34,18 +31,6 @@ export function createClientAddress(trusted: readonly string[]): ClientAddress {
     }
     return address
   }
-}
-
-function addNetwork(proxies: BlockList, entry: string): void {
-  const [address = '', prefix, ...rest] = entry.split('/')
-  const family = isIP(address)
-  const most = family === 4 ? 32 : 128
-  const bits = prefix === undefined ? most : /^\d+$/.test(prefix) ? Number(prefix) : Infinity
-  if (family === 0 || bits > most || rest.length > 0) {
-    const detail = `api.trustProxy: ${JSON.stringify(entry)} is neither an address nor a network`
-    throw new PriorbookError('invalid_config', detail)
-  }
-  proxies.addSubnet(address, bits, family === 4 ? 'ipv4' : 'ipv6')
 }
 
 // Sockets that take both families show IPv4 addresses as ::ffff:10.0.0.1; proxies may add a port.

@@ -1,5 +1,6 @@
 import type { Command } from '../../command-line/index.ts'
 import type { CliExtra } from '../command.ts'
+import { ALERT } from './alert.ts'
 import { BACKTEST } from './backtest.ts'
 import { BOOK } from './book.ts'
 import { COMPARE } from './compare.ts'
@@ -18,6 +19,7 @@ import { PARITY } from './parity.ts'
 import { RECONCILE } from './reconcile.ts'
 import { REFERENCE } from './reference.ts'
 import { REPLAY } from './replay.ts'
+import { SIGNUP } from './signup.ts'
 import { VERIFY } from './verify.ts'
 import { WATCH } from './watch.ts'
 import { WHOAMI } from './whoami.ts'
@@ -29,6 +31,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   BOOK,
   COMPARE,
   WATCH,
+  ALERT,
   DOWNLOAD,
   VERIFY,
   CONVERT,
@@ -43,6 +46,7 @@ export const COMMANDS: readonly Command<CliExtra>[] = [
   PANELS,
   COVERAGE,
   MCP,
+  SIGNUP,
   WHOAMI,
   completionCommand(() => COMMANDS),
 ]

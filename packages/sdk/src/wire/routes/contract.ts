@@ -6,6 +6,7 @@ import {
   USAGE_SCHEMA,
   WHOAMI_SCHEMA,
 } from '../account.ts'
+import { ALERT_DELIVERY_SCHEMA, ALERT_SCHEMA } from '../alert.ts'
 import { BOOK_ROW_SCHEMA, CHANGES_ROW_SCHEMA } from '../book-schema.ts'
 import { CONTRACT_SCHEMA, CONTRACT_WITH_TERMS_SCHEMA } from '../contract.ts'
 import {
@@ -171,6 +172,9 @@ const DATA: Partial<Readonly<Record<RouteId, JsonSchema>>> = {
   contract_leadlag: LEAD_LAG_SCHEMA,
   proofs: listOf(ROOT_SCHEMA),
   proof_day: orNull(DAY_PROOF_SCHEMA),
+  alerts: listOf(ALERT_SCHEMA),
+  alert: ALERT_SCHEMA,
+  alert_deliveries: listOf(ALERT_DELIVERY_SCHEMA),
   whoami: WHOAMI_SCHEMA,
   limits: LIMITS_SCHEMA,
   usage: listOf(USAGE_SCHEMA),

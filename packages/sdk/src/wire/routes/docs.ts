@@ -29,6 +29,7 @@ const MARKET_RANGE = {
 export const PARAM_TEXTS: Readonly<Record<string, string>> = {
   market_id: 'The venue’s own identifier of the market.',
   market_ticker: 'The venue’s own identifier of the market.',
+  alert_id: 'The id of the alert.',
   contract_id: 'The id of the contract, such as btc-15m-up-down-20261117T174500Z.',
   limit: `Rows per page, ${DEFAULT_LIMIT} by default.`,
   cursor: '`pagination.next_cursor` of the previous page; all other parameters stay the same.',
@@ -326,6 +327,23 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
       venue: 'The venue of the market.',
       market_id: 'The market whose leaves to prove, by the venue’s own identifier.',
     },
+  },
+  alerts: {
+    tag: 'Alerts',
+    summary: 'The alerts of the key',
+    description:
+      'Rules of this key, oldest first, with what became of their events. A rule watches recorded rows and sends what happens to a webhook; a key that was rolled keeps its rules.',
+  },
+  alert: {
+    tag: 'Alerts',
+    summary: 'One alert',
+    description: 'A rule of this key, and what became of its events.',
+  },
+  alert_deliveries: {
+    tag: 'Alerts',
+    summary: 'Events of an alert and their delivery',
+    description:
+      'The events of a rule, newest first: those that wait, those that were delivered and those that were given up, with the newest error. Events whose delivery ended are listed for seven days, and at most 1,000 of a rule.',
   },
   whoami: {
     tag: 'Account',

@@ -3,6 +3,7 @@ import { NAME, named, type JsonSchema } from '../json-schema.ts'
 import { PROBLEM_SCHEMA, PROBLEMS, problemType, type ProblemCode } from '../problems.ts'
 import type { RouteContract } from './contract.ts'
 import type { Param } from './param.ts'
+import type { WriteContract } from './writes.ts'
 import { MEDIA_TYPES } from './params.ts'
 
 /** What the interface says of itself before its routes. */
@@ -32,7 +33,7 @@ export function toOpenApi(
   for (const contract of contracts) {
     const { id, address, aliases = [] } = contract
     const operation = toOperation(contract, schemas, parameters, examples[id])
-    paths[address] = { get: operation }
+    paths[address] = { get: operation, ...toWrites(contract, schemas, parameters) }
     for (const [index, alias] of aliases.entries()) {
       const operationId = `${id}_alias${index === 0 ? '' : index + 1}`
       const description = `${contract.description}\n\nThe same as \`${address}\`.`
@@ -102,6 +103,44 @@ function toOperation(
       ...Object.fromEntries(problems),
     },
   }
+}
+
+function toWrites(
+  contract: RouteContract,
+  schemas: SchemaComponents,
+  parameters: ParameterComponents,
+): DocumentPart {
+  const { tag, writes = {} } = contract
+  const statuses = statusesOf(contract).filter((status) => status !== 406)
+  const problems = statuses.map((status) => [status, { $ref: `#/components/responses/${status}` }])
+  const toWrite = ({ id, summary, description, body, data }: WriteContract): DocumentPart => {
+    const schema = schemas.refer(named(answerName(data)!, envelopeOf(data)))
+    const json = MEDIA_TYPES.json[0]
+    return {
+      operationId: id,
+      tags: [tag],
+      summary,
+      description,
+      parameters: parameters.of({ ...contract, query: {} }),
+      ...(body && {
+        requestBody: { required: true, content: { [json]: { schema: schemas.refer(body) } } },
+      }),
+      responses: {
+        200: {
+          description: 'The answer.',
+          headers: headersOf({ ...contract, formats: [] }),
+          content: { [json]: { schema } },
+        },
+        ...Object.fromEntries(problems),
+        501: { $ref: '#/components/responses/501' },
+      },
+    }
+  }
+  const all = Object.entries(writes).map(([method, write]) => [
+    method.toLowerCase(),
+    toWrite(write),
+  ])
+  return Object.fromEntries(all) as DocumentPart
 }
 
 function contentOf(

@@ -15,6 +15,7 @@ import {
   type ParamTable,
 } from './param.ts'
 import { PANEL_FORMATS, PANEL_PARAMS } from './panel-params.ts'
+import { CREATE_ALERT, DELETE_ALERT, TEST_ALERT, type Writes } from './writes.ts'
 import {
   CLOCK_PARAM,
   CONTRACT_ID_PARAM,
@@ -57,6 +58,8 @@ export type RouteShape<Query extends ParamTable = ParamTable> = {
   readonly isKeyless?: boolean
   /** True for routes of the account and of the service itself, which have no demonstration data. */
   readonly hasNoDemo?: boolean
+  /** What other methods than GET do at the address. */
+  readonly writes?: Writes
   /** Present on a route that will be removed: answers say so in headers. */
   readonly deprecated?: Deprecation
 }
@@ -75,6 +78,7 @@ const SERVICE = { query: {}, isKeyless: true, hasNoDemo: true } as const
 const { time_format } = STYLE_PARAMS
 const CONTRACT = { contract_id: required(CONTRACT_ID_PARAM) }
 const ORDER_SIDE = wordParam(['buy', 'sell'], 'OrderSide')
+const ALERT = { alert_id: required(textParam(40, 'alert_0123456789ab')) }
 
 const ROW_PARAMS = {
   ...OUTCOME_PARAMS,
@@ -423,6 +427,26 @@ export const ROUTES = {
     path: { day: required(dayParam()) },
     query: { venue: VENUE_PARAM, market_id: textParam(200), time_format },
     hasNoDemo: true,
+  },
+  alerts: {
+    address: '/v3/alerts',
+    query: { ...PAGE_PARAMS, time_format },
+    hasNoDemo: true,
+    writes: { POST: CREATE_ALERT },
+  },
+  alert: {
+    address: '/v3/alerts/{alert_id}',
+    path: ALERT,
+    query: { time_format },
+    hasNoDemo: true,
+    writes: { DELETE: DELETE_ALERT },
+  },
+  alert_deliveries: {
+    address: '/v3/alerts/{alert_id}/deliveries',
+    path: ALERT,
+    query: { ...PAGE_PARAMS, time_format },
+    hasNoDemo: true,
+    writes: { POST: TEST_ALERT },
   },
   whoami: { address: '/v3/whoami', query: {}, hasNoDemo: true },
   limits: { address: '/v3/limits', query: {}, hasNoDemo: true },

@@ -77,13 +77,13 @@ export function openControl(file: string): DatabaseSync {
   }
 }
 
-/** Copies the control database of a folder into another one, as of one moment; does nothing without one. */
-export function copyControl(fromFolder: string, toFolder: string): void {
-  const from = join(fromFolder, CONTROL_FILE)
+/** Copies a small database of a folder into another one, as of one moment; does nothing without one. */
+export function copyDatabase(name: string, fromFolder: string, toFolder: string): void {
+  const from = join(fromFolder, name)
   if (!existsSync(from)) return
   const database = new DatabaseSync(from, { readOnly: true })
   try {
-    const to = join(toFolder, CONTROL_FILE)
+    const to = join(toFolder, name)
     database.prepare('VACUUM INTO ?').run(to)
     chmodSync(to, 0o600)
   } finally {

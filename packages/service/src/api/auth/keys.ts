@@ -67,6 +67,14 @@ export class KeyRing {
     return inTransaction(this.#database, () => this.#put(options))
   }
 
+  /** Creates a key with an id of its own choice; undefined where there is one. */
+  createOnce(options: KeyOptions & { readonly id: string }): NewKey | undefined {
+    return inTransaction(this.#database, () => {
+      const known = this.#database.prepare('SELECT 1 FROM key WHERE id = ?').get(options.id)
+      return known === undefined ? this.#put(options) : undefined
+    })
+  }
+
   list(): readonly KeyRecord[] {
     return this.#all.all().map(toRecord)
   }
@@ -113,9 +121,9 @@ export class KeyRing {
     return (this.#readRevision.get()?.['value'] as number | undefined) ?? 0
   }
 
-  #put(options: KeyOptions): NewKey {
+  #put(options: KeyOptions & { readonly id?: string }): NewKey {
     const key = options.text ?? createKeyText()
-    const id = createId()
+    const id = options.id ?? createId()
     const { prefix, lastFour } = shownParts(key)
     const { plan, name = '', expires } = options
     const created = this.#now()

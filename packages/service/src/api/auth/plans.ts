@@ -25,6 +25,9 @@ const STREAM_DEFAULT: StreamTerms = {
   replays: 4,
 }
 
+// For plans in files that do not say how many.
+const ALERTS_DEFAULT = 50
+
 const PLAN_SCHEMA = v.strictObject({
   /** The order by price: a refusal names the cheapest plan that would allow the request. */
   rank: countFrom(0),
@@ -37,6 +40,8 @@ const PLAN_SCHEMA = v.strictObject({
   per_minute: v.nullable(countFrom(1, 60_000)),
   features: v.array(v.picklist(['audit', 'bulk_beyond_31_days'])),
   stream: v.optional(STREAM_SCHEMA),
+  /** Rules of alerts of a key. */
+  alerts: v.optional(countFrom(0)),
 })
 
 const PLAN_NAME = /^(?!constructor$|prototype$)[a-z][a-z0-9_-]{0,31}$/
@@ -59,6 +64,7 @@ const FILE_SCHEMA = v.strictObject({
 export type Plan = v.InferOutput<typeof PLAN_SCHEMA> & {
   readonly name: string
   readonly stream: StreamTerms
+  readonly alerts: number
 }
 
 /** The plans that come with the service. */
@@ -73,6 +79,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_minute: null,
     features: [],
     stream: { connections: 2, subscriptions: 5, instruments: 100, replays: 1 },
+    alerts: 2,
   },
   {
     name: 'quant',
@@ -84,6 +91,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_minute: 1000,
     features: ['audit'],
     stream: STREAM_DEFAULT,
+    alerts: ALERTS_DEFAULT,
   },
   {
     name: 'desk',
@@ -95,6 +103,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_minute: null,
     features: ['audit', 'bulk_beyond_31_days'],
     stream: { connections: 50, subscriptions: 200, instruments: 10_000, replays: 16 },
+    alerts: 500,
   },
   {
     name: 'unlimited',
@@ -106,6 +115,7 @@ export const DEFAULT_PLANS: readonly Plan[] = [
     per_minute: null,
     features: ['audit', 'bulk_beyond_31_days'],
     stream: { connections: 10_000, subscriptions: 10_000, instruments: 1_000_000, replays: 64 },
+    alerts: 10_000,
   },
 ]
 
@@ -166,7 +176,8 @@ function readPlans(file: string): readonly Plan[] {
   }
   const plans = new Map(DEFAULT_PLANS.map((plan) => [plan.name, plan]))
   for (const [name, plan] of Object.entries(output.plans)) {
-    plans.set(name, { name, ...plan, stream: plan.stream ?? STREAM_DEFAULT })
+    const { stream = STREAM_DEFAULT, alerts = ALERTS_DEFAULT } = plan
+    plans.set(name, { name, ...plan, stream, alerts })
   }
   return [...plans.values()].sort((a, b) => a.rank - b.rank)
 }

@@ -61,6 +61,15 @@ function routeLines(route: Route): string[] {
     ...(aliases.length === 0 ? [] : [`Also at ${aliases.join(', ')}.`]),
     ...(formats.length === 0 ? [] : [`Formats: json, ${formats.join(', ')}.`]),
     ...params,
+    ...Object.entries(route.writes ?? {}).flatMap(([method, write]) => [
+      '',
+      `### ${method} ${address}`,
+      '',
+      `${write.summary}. ${write.description} Needs a key.`,
+      ...(write.body === undefined
+        ? []
+        : ['The body is JSON; its members are in the OpenAPI document.']),
+    ]),
   ]
 }
 

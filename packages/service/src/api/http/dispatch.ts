@@ -1,13 +1,14 @@
 import { toMicros } from '@priorbook/sdk/domain'
-import { Problem } from '@priorbook/sdk/wire'
+import { Problem, type WriteMethod } from '@priorbook/sdk/wire'
 import type { ClientAddress } from '../../lib/client-address.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
 import { requireAdmitted, type Admission } from '../auth/limiter.ts'
-import { ALLOW, deprecationHeaders, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
+import { allowOf, deprecationHeaders, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
 import { createFormatChooser } from './negotiate.ts'
 import { MAX_ADDRESS, toProblem } from './problem.ts'
+import { readJsonBody } from './read-body.ts'
 import { createParamReader } from './read-params.ts'
 import {
   HandlerRequest,
@@ -77,13 +78,15 @@ export class Dispatcher {
     }
     if (mounted === undefined) throw target.refusal ?? unknownRoute()
     pending.headers.push(...mounted.headers)
+    pending.allow = allowOf(mounted.route)
     const { method } = pending
     if (method === 'OPTIONS') {
-      pending.send(204, ['Allow', ALLOW], undefined, 0)
+      pending.send(204, ['Allow', pending.allow], undefined, 0)
       return
     }
     if (method !== 'GET' && method !== 'HEAD') {
-      throw new Problem('method_not_allowed', `the route does not take ${method}`)
+      await this.#write(pending, target, mounted, grant!)
+      return
     }
     const { route, context, reader } = mounted
     const query = reader.query(target.query)
@@ -94,6 +97,29 @@ export class Dispatcher {
       pending,
     )
     const answer = await route.handle(request, context)
+    const sending = sendAnswer(pending, answer, context.notice)
+    if (sending !== undefined) await sending
+  }
+
+  async #write(
+    pending: PendingRequest,
+    target: Target,
+    { route, context, reader }: MountedRoute,
+    grant: PlanGrant,
+  ): Promise<void> {
+    const method = pending.method as WriteMethod
+    const contract = route.writes?.[method]
+    const handle = route.handleWrites?.[method]
+    if (contract === undefined || handle === undefined) {
+      throw new Problem('method_not_allowed', `the route does not take ${method}`)
+    }
+    pending.routeId = contract.id
+    refuseQuery(target.query)
+    const path = reader.path(target.params)
+    const body = await readJsonBody(pending.request, contract.body !== undefined)
+    const parts = { path, query: {}, route: contract.id, grant, format: 'json' } as const
+    const request = Object.assign(new HandlerRequest(parts, pending), { body })
+    const answer = await handle(request, context)
     const sending = sendAnswer(pending, answer, context.notice)
     if (sending !== undefined) await sending
   }
@@ -178,8 +204,17 @@ function refuseLarge({ request, method }: PendingRequest): void {
   const length = Number(request.headers['content-length'] ?? 0)
   const isBodiless = method === 'GET' || method === 'HEAD' || method === 'OPTIONS'
   if (isBodiless || length > MAX_BODY) {
-    throw new Problem('body_too_large', 'the request has a body; no route takes one')
+    throw new Problem('body_too_large', 'the request has a body that the route does not take')
   }
+}
+
+// What is written is in the body.
+function refuseQuery(query: string): void {
+  const [name] = new URLSearchParams(query).keys()
+  if (name === undefined) return
+  throw new Problem('unknown_parameter', 'the method takes no parameters in the address', {
+    param: name.slice(0, 60),
+  })
 }
 
 function unknownRoute(): Problem {

@@ -1,5 +1,5 @@
 import type { Admission } from '../auth/limiter.ts'
-import type { Deprecation } from '@priorbook/sdk/wire'
+import type { Deprecation, Writes } from '@priorbook/sdk/wire'
 import type { LimitState } from '../route.ts'
 
 /** Headers of every answer, as a flat list; pages of `corsOrigin`, if any, may read answers. */
@@ -43,15 +43,20 @@ export const PAGE_POLICY =
 /** The answer to a preflight request from a page of the allowed origin. */
 export const PREFLIGHT_HEADERS: readonly string[] = [
   'Access-Control-Allow-Methods',
-  'GET, HEAD, OPTIONS',
+  'GET, HEAD, OPTIONS, POST, DELETE',
   'Access-Control-Allow-Headers',
-  'Authorization, Accept, If-None-Match',
+  'Authorization, Accept, Content-Type, If-None-Match',
   'Access-Control-Max-Age',
   '86400',
 ]
 
-/** The methods of all routes. */
+/** The methods of all routes; some take more. */
 export const ALLOW = 'GET, HEAD, OPTIONS'
+
+/** The methods of one route. */
+export function allowOf({ writes = {} }: { readonly writes?: Writes }): string {
+  return [ALLOW, ...Object.keys(writes)].join(', ')
+}
 
 /** For answers that can never change: cached by the client alone, because they need a key. */
 export const FOR_EVER = 'private, max-age=31536000, immutable'

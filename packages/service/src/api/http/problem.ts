@@ -128,7 +128,7 @@ function toParserProblem(error: ParserError): Problem {
         : new Problem('headers_too_large', 'the header has more than 16 KB')
     }
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
-      return new Problem('body_too_large', 'the request has a body; no route takes one')
+      return new Problem('body_too_large', 'the request has a body that the route does not take')
     case 'HPE_INVALID_METHOD':
       return new Problem('not_implemented', 'the request begins with no method of HTTP')
     default: {

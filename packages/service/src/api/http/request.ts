@@ -69,6 +69,8 @@ export class PendingRequest {
   grant: PlanGrant | undefined
   /** Absent where nothing is traced. */
   span: RequestSpan | undefined
+  /** The methods that the address takes. */
+  allow: string = ALLOW
   /** More headers for the response, as a flat list of names and values. */
   headers: string[] = []
   now: Micros = 0 as Micros
@@ -157,9 +159,11 @@ export class PendingRequest {
     const { retryAfter } = problem.fields
     if (retryAfter !== undefined) headers.push('Retry-After', String(retryAfter))
     if (status === 401) headers.push('WWW-Authenticate', 'Bearer realm="priorbook"')
-    if (status === 405 || status === 501) headers.push('Allow', ALLOW)
-    // The body is not read, so no further request can follow it on this connection.
-    if (status === 413 || hasBody(this.request)) headers.push('Connection', 'close')
+    if (status === 405 || status === 501) headers.push('Allow', this.allow)
+    // A body that is not read ends the connection: no further request can follow it.
+    if (status === 413 || (hasBody(this.request) && !this.request.complete)) {
+      headers.push('Connection', 'close')
+    }
     this.send(status, headers, body, 0)
   }
 

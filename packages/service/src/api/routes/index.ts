@@ -1,5 +1,6 @@
 import { VENUE_ADDRESSES } from '../markets/addresses.ts'
 import type { Route } from '../route.ts'
+import { ALERT_ROUTES } from './alerts.ts'
 import { asOfRoute } from './as-of.ts'
 import { AUDIT_ROUTES } from './audit.ts'
 import { BULK_ROUTES } from './bulk.ts'
@@ -100,6 +101,7 @@ export const ROUTES: readonly Route[] = [
   ...CONTRACT_ROUTES,
   ...BULK_ROUTES,
   ...PROOF_ROUTES,
+  ...ALERT_ROUTES,
   ...ACCOUNT_ROUTES,
 ]
 

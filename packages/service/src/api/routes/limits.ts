@@ -33,6 +33,7 @@ export const limitsRoute = defineRoute(contractOf('limits'), async ({ grant }, c
     bulk_days: terms.features.includes('bulk_beyond_31_days') ? null : BULK_DAYS,
     history_days: terms.days,
     stream: terms.stream,
+    alerts: terms.alerts,
     address_bytes: ADDRESS_BYTES,
     header_bytes: HEADER_BYTES,
   }

@@ -1,0 +1,40 @@
+import { createGrant, type PlanGrant } from '../api/auth/grant.ts'
+import type { KeyRecord } from '../api/auth/keys.ts'
+import type { Plan } from '../api/auth/plans.ts'
+
+/** Keys and plans as they are now. */
+export type KeySource = {
+  readonly keys: { list(): readonly KeyRecord[]; revision(): number }
+  readonly plans: { all(): readonly Plan[]; find(name: string): Plan | undefined }
+}
+
+/** A key and those that it replaced: a key that was rolled keeps its rules. */
+export function ownersOf({ keys }: KeySource, keyId: string): readonly string[] {
+  const all = keys.list()
+  const owners = [keyId]
+  for (const owner of owners) {
+    for (const { id, replacedBy } of all) {
+      if (replacedBy === owner && !owners.includes(id)) owners.push(id)
+    }
+  }
+  return owners
+}
+
+/** What the owners of rules may read now, by key; undefined where a key and all successors have ended. */
+export function grantsOf(
+  { keys, plans }: KeySource,
+  now: number,
+): (keyId: string) => PlanGrant | undefined {
+  const byId = new Map(keys.list().map((key) => [key.id, key]))
+  return (keyId) => {
+    let key = byId.get(keyId)
+    for (let steps = 0; key?.replacedBy !== undefined && steps < byId.size; steps++) {
+      key = byId.get(key.replacedBy)
+    }
+    if (key === undefined || (key.revoked ?? Infinity) <= now || (key.expires ?? Infinity) <= now) {
+      return undefined
+    }
+    const plan = plans.find(key.plan)
+    return plan === undefined ? undefined : createGrant(plan, plans.all(), key)
+  }
+}

@@ -1,0 +1,233 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import {
+  toMicros,
+  VENUES,
+  type Instrument,
+  type PriceTicks,
+  type SizeUnits,
+} from '@priorbook/sdk/domain'
+import { BookAssembler } from '@priorbook/sdk/tape'
+import { expect, it, onTestFinished } from 'vitest'
+import { createClient } from '../../packages/sdk/src/client/index.ts'
+import { isFullRun } from '../../packages/sdk/src/domain/run-counts.testing.ts'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
+import type { Store } from '../../packages/service/src/store/store.ts'
+import { createService, freePort } from '../service-process.ts'
+
+// The counts of the promise, and fewer for every day.
+const EVENTS = isFullRun ? 1000 : 120
+const RECEIVER_KILLS = isFullRun ? 20 : 4
+const SERVICE_KILLS = isFullRun ? 4 : 1
+const GAP_EVERY = 25
+// How many events may wait while more are caused.
+const AHEAD = 10
+
+const INSTRUMENT: Instrument = { venue: 'venueb', market: 'KXHOOK-26', key: 'KXHOOK-26' }
+
+/** Writes books that cross 0.5, and notes by itself which rows must fire. */
+class CrossingWriter {
+  readonly expected: number[] = []
+  readonly #store: Store
+  readonly #assembler = new BookAssembler(INSTRUMENT)
+  #sequence = 0
+  #at = Date.now() * 1000
+  #crossings = 0
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The market with a first book below the threshold. */
+  async begin(): Promise<void> {
+    const { venue, market: marketId } = INSTRUMENT
+    const record = {
+      venue,
+      marketId,
+      status: 'open',
+      outcomes: [{ label: 'Yes', index: 0 }],
+      units: VENUES[venue].units,
+      native: {},
+    } as const
+    await this.#append({ revisions: [{ kind: 'market', record, ...this.#place() }] })
+    await this.#book(4000)
+  }
+
+  /** One crossing: a book above and a book below. Some are behind a gap, and must not fire. */
+  async cross(): Promise<void> {
+    const isBehindGap = ++this.#crossings % GAP_EVERY === 0
+    if (isBehindGap) await this.#gap()
+    await this.#book(6000)
+    if (!isBehindGap) this.expected.push(this.#sequence)
+    await this.#book(4000)
+  }
+
+  async #gap(): Promise<void> {
+    const { venue, key } = INSTRUMENT
+    const start = toMicros(this.#at)
+    const { received: end, journal } = this.#place()
+    const gap = { venue, scope: 'instrument', key, reason: 'disconnected', start, end } as const
+    this.#assembler.close()
+    this.#assembler.markGap()
+    await this.#append({ gaps: [{ ...gap, afterSequence: this.#sequence, journal }] })
+  }
+
+  async #book(price: number): Promise<void> {
+    const level = (ticks: number) => ({ price: ticks as PriceTicks, size: 1000 as SizeUnits })
+    const taken = this.#assembler.take({
+      kind: 'snapshot',
+      instrument: INSTRUMENT,
+      bids: [level(price - 100)],
+      asks: [level(price + 100)],
+      ...this.#place(),
+    })
+    if ('violation' in taken) throw new Error(taken.violation)
+    this.#sequence++
+    await this.#append({ observations: [taken] })
+  }
+
+  // Time goes on with the clock, and never stands still.
+  #place() {
+    this.#at = Math.max(this.#at + 1000, Date.now() * 1000)
+    return { received: toMicros(this.#at), journal: ++this.#journal }
+  }
+  #journal = 0
+
+  async #append(rows: object): Promise<void> {
+    const made = { origin: 'emulator', recorder: 'r1', normalizer: 1 } as const
+    await this.#store.append({
+      venue: INSTRUMENT.venue,
+      position: this.#journal,
+      ...made,
+      ...rows,
+    })
+  }
+}
+
+/** A receiver that can be killed and started again on the same port. */
+function createReceiver(port: number, file: string, secret: string) {
+  let child: ChildProcess | undefined
+  const script = join(import.meta.dirname, 'alert-receiver.ts')
+  return {
+    async start() {
+      const started = spawn(process.execPath, [script, String(port), file, secret], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
+      child = started
+      await new Promise<void>((resolve, reject) => {
+        started.stdout.once('data', () => resolve())
+        started.once('exit', () => reject(new Error('the receiver ended')))
+      })
+    },
+    async kill() {
+      const ending = child
+      child = undefined
+      if (ending === undefined || ending.exitCode !== null) return
+      const closed = new Promise((resolve) => ending.once('close', resolve))
+      ending.kill('SIGKILL')
+      await closed
+    },
+  }
+}
+
+type Line = { what: 'accepted' | 'answered'; id: string; body: string; isSigned: boolean }
+
+it(
+  `delivers ${EVENTS} events once each, with the receiver killed ${RECEIVER_KILLS} times and the service ${SERVICE_KILLS} times`,
+  async () => {
+    const service = await createService(['--upstream', 'none', '--workers', '2'], undefined, {
+      PRIORBOOK_ALERTS_ALLOW_NETWORKS: '127.0.0.0/8',
+      PRIORBOOK_ALERTS_TIMEOUT_MS: '1500',
+      PRIORBOOK_ALERTS_RETRY_MIN_MS: '20',
+      PRIORBOOK_ALERTS_RETRY_MAX_MS: '200',
+    })
+    onTestFinished(() => service.destroy())
+    const store = openEmbeddedStore({ file: join(service.data, 'tape.db') })
+    onTestFinished(() => store.close())
+    const writer = new CrossingWriter(store)
+    await writer.begin()
+    await service.start()
+    const client = createClient({ url: service.url, key: service.keyOf('desk') })
+    const port = await freePort()
+    const created = await client.createAlert({
+      kind: 'price',
+      venue: 'venueb',
+      market_id: INSTRUMENT.market,
+      above: '0.5',
+      webhook: `http://127.0.0.1:${port}/hook`,
+    })
+    const { alert_id: id, secret } = created.data
+    const file = join(service.data, 'received.ndjson')
+    const lines = (): Line[] =>
+      existsSync(file)
+        ? readFileSync(file, 'utf8')
+            .split('\n')
+            .filter((line) => line !== '')
+            .map((line) => JSON.parse(line) as Line)
+        : []
+    const receiver = createReceiver(port, file, secret)
+    onTestFinished(() => receiver.kill())
+    await receiver.start()
+    const killReceiverAt = spread(RECEIVER_KILLS)
+    const killServiceAt = spread(SERVICE_KILLS)
+    for (let count = 0; writer.expected.length < EVENTS; count++) {
+      await writer.cross()
+      // Not far ahead, so that deliveries are on their way when something is killed.
+      while (lines().length < writer.expected.length - AHEAD) await pause(5)
+      if (killReceiverAt.has(count)) {
+        await receiver.kill()
+        await writer.cross()
+        await receiver.start()
+      }
+      if (killServiceAt.has(count)) {
+        await service.kill()
+        // These are committed while nothing evaluates them.
+        await writer.cross()
+        await service.start()
+      }
+    }
+    const { expected } = writer
+    for (;;) {
+      const { data } = await client.alert(id)
+      if (data.delivered >= expected.length) break
+      await pause(50)
+    }
+    const { data: alert } = await client.alert(id)
+    const counts = { fired: expected.length, delivered: expected.length, pending: 0, dropped: 0 }
+    expect(alert).toMatchObject(counts)
+    const accepted = lines().filter(({ what }) => what === 'accepted')
+    const byId = new Map(accepted.map((line) => [line.id, line.body]))
+    // Every attempt of an id has the same body, and each is signed.
+    expect(accepted.filter((line) => !line.isSigned || byId.get(line.id) !== line.body)).toEqual([])
+    const events = [...byId.values()].map(
+      (body) => JSON.parse(body) as { number: number; row_id: string },
+    )
+    // After removing repeated ids: nothing lost, nothing doubled, in order.
+    expect(events.map(({ row_id }) => row_id)).toEqual(
+      expected.map((sequence) => `venueb:${INSTRUMENT.key}:${sequence}`),
+    )
+    expect(events.map(({ number }) => number)).toEqual(expected.map((_, index) => index + 1))
+    // An event whose answer went out comes again only where a side was killed before it was noted.
+    expect(repeatedAfterAnswer(lines())).toBeLessThanOrEqual(SERVICE_KILLS + RECEIVER_KILLS)
+  },
+  isFullRun ? 1_800_000 : 600_000,
+)
+
+function repeatedAfterAnswer(lines: readonly Line[]): number {
+  const answered = new Set<string>()
+  let repeated = 0
+  for (const { what, id } of lines) {
+    if (what === 'answered') answered.add(id)
+    else if (answered.has(id)) repeated++
+  }
+  return repeated
+}
+
+// Places evenly among the crossings.
+function spread(count: number): ReadonlySet<number> {
+  return new Set(
+    Array.from({ length: count }, (_, index) => Math.floor(((index + 0.5) * EVENTS) / count)),
+  )
+}
