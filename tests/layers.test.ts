@@ -156,12 +156,17 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'service/objects',
     'service/store',
   ],
+  // Shows what runs; of the API it knows the keys.
   'service/ops': [
+    'sdk/command-line',
     'sdk/domain',
     'service/lib',
+    'service/venues',
+    'service/store',
     'service/recorder',
     'service/retention',
     'service/cluster',
+    'service/api',
   ],
   'service/commands': [
     'sdk/command-line',
@@ -293,7 +298,13 @@ const ALLOWED_IN_API: Readonly<Record<string, readonly string[]>> = {
 
 // Of these a folder may know the types, which are gone at run time, and nothing else.
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = {
-  'service/ops': ['service/recorder', 'service/retention', 'service/cluster'],
+  'service/ops': [
+    'service/venues',
+    'service/store',
+    'service/recorder',
+    'service/retention',
+    'service/cluster',
+  ],
   'service/live': ['service/store', 'sdk/wire'],
   'emulator/world': ['emulator/core'],
   'emulator/core': ['emulator/world'],

@@ -187,6 +187,20 @@ test('while the database is away recording goes on, and nothing is missing after
   expect((await shared('r1')).part).toBe('writer')
 })
 
+test('every recorder shows its operators who holds the lease, and who is ready to go on', async () => {
+  for (const name of ['r1', 'r2']) {
+    const page = await until('a recorder that is ready', PATIENCE_MS, async () => {
+      const found = await recorders.get(name)!.read('/')
+      return found.includes('<td>stands by</td>') ? found : undefined
+    })
+    expect(page).toMatch(
+      /<td>r1@[^<]+<\/td><td>writes the tape<\/td><td>epoch \d+, for [\d.]+ s more/,
+    )
+    expect(page).toMatch(/<td>r2@[^<]+<\/td><td>stands by<\/td><td>ready for [^<]*venueb/)
+  }
+  expect((await shared('r1')).part).toBe('writer')
+})
+
 test('a recorder that stands by stops in order', async () => {
   expect(await recorders.get('r2')!.end('SIGTERM')).toBe(0)
   await startRecorder('r2')

@@ -17,7 +17,7 @@ import { LEASE_MS, LeaseKeeper } from './lease-keeper.ts'
 import { readMemberId } from './member-id.ts'
 import type { Nudge } from './nudge.ts'
 import { Sender, type SenderStatus } from './sender.ts'
-import { SharedTape, type Lease } from './shared-tape.ts'
+import { SharedTape, type Lease, type StandbyState, type TapeState } from './shared-tape.ts'
 import { openCopy, refuseNewer, removeTape } from './tape-copy.ts'
 import { isCurrent, openSharedWriter } from './writer.ts'
 
@@ -27,7 +27,7 @@ const TAKE_MS = 500
 const GRACE_MS = 2_500
 /** For how long a recorder that stands by is taken to be ready after it said so. */
 const READY_MS = 2_000
-/** How long a recorder that stops waits for the answer who goes on. */
+/** How long to wait for the answer who writes the tape, or who goes on. */
 const ASK_MS = 2_000
 /** Looks that are further apart saw nothing of the time between. */
 const LOOK_MS = 1_500
@@ -41,6 +41,11 @@ export type MemberStatus = {
   readonly holder: string
 } & Partial<Omit<SenderStatus, 'trouble'>> &
   Partial<Omit<FollowerStatus, 'trouble'>> & { readonly trouble: string | undefined }
+
+/** Who may write the tape, and who could go on. */
+export type LeaseState = Pick<TapeState, 'holder' | 'epoch' | 'leaseMs'> & {
+  readonly standbys: readonly StandbyState[]
+}
 
 /** One process of several that share a tape. Its data folder holds a copy of the tape. */
 export class Member {
@@ -168,6 +173,28 @@ export class Member {
     } finally {
       answered.abort()
     }
+  }
+
+  /** Who may write the tape now; rejects where the database does not answer soon. */
+  async leases(): Promise<LeaseState> {
+    const answered = new AbortController()
+    const limit = sleep(ASK_MS, answered.signal).then(() => {
+      throw new PriorbookError('store_unavailable', 'the database does not answer')
+    })
+    // Whichever loses the race fails unheard.
+    limit.catch(() => undefined)
+    const asked = this.#readLeases()
+    asked.catch(() => undefined)
+    try {
+      return await Promise.race([limit, asked])
+    } finally {
+      answered.abort()
+    }
+  }
+
+  async #readLeases(): Promise<LeaseState> {
+    const { holder, epoch, leaseMs } = await this.#tape.state()
+    return { holder, epoch, leaseMs, standbys: await this.#tape.standbys() }
   }
 
   /** Notes that this recorder writes the tape: what it journaled before is not derived again. */

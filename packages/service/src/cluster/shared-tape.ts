@@ -89,6 +89,14 @@ export type TapeState = {
   readonly loading: boolean
 }
 
+/** A recorder that stands by and could go on with some venues. */
+export type StandbyState = {
+  readonly name: string
+  readonly venues: readonly VenueId[]
+  /** For how long it is taken to be ready. */
+  readonly readyMs: number
+}
+
 /** The shared tape at an address `postgres://…`. */
 export class SharedTape {
   readonly #postgres: Postgres
@@ -151,6 +159,19 @@ export class SharedTape {
       [name],
     )
     return new Set(rows.flatMap(({ venues }) => (venues as string).split(' ') as VenueId[]))
+  }
+
+  /** The recorders that are ready to go on, with which venues and for how long. */
+  async standbys(): Promise<readonly StandbyState[]> {
+    const rows = await this.#postgres.run(
+      `SELECT name, venues, EXTRACT(EPOCH FROM until - clock_timestamp())::FLOAT8 * 1000 AS ready
+       FROM priorbook_standby WHERE until > clock_timestamp() ORDER BY name`,
+    )
+    return rows.map(({ name, venues, ready }) => ({
+      name: name as string,
+      venues: (venues as string).split(' ') as VenueId[],
+      readyMs: ready as number,
+    }))
   }
 
   /** Becomes the writer, if nobody else is; undefined where another holds the lease. */

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { layTable, parseSpan, textOption, toInstant, UsageError } from '@priorbook/sdk/command-line'
 import { parseMicros, PriorbookError, printMicros, type Micros } from '@priorbook/sdk/domain'
 import { openAccess, type Access } from '../api/auth/access.ts'
-import type { KeyRecord, NewKey } from '../api/auth/keys.ts'
+import { printKeyState, type KeyRecord, type NewKey } from '../api/auth/keys.ts'
 import { defineCommand, print, type ServerContext } from './command.ts'
 
 const ACTIONS = ['create', 'list', 'revoke', 'roll'] as const
@@ -87,7 +87,7 @@ async function list({ keys }: Access, context: Context): Promise<void> {
     key.id,
     `${key.prefix}…${key.lastFour}`,
     key.plan,
-    stateOf(key),
+    printKeyState(key),
     key.name,
   ])
   const [, ...lines] = layTable(
@@ -120,15 +120,6 @@ function toJson(key: KeyRecord): object {
     revoked_time: time(key.revoked),
     replaced_by: key.replacedBy ?? null,
   }
-}
-
-function stateOf({ expires, revoked }: KeyRecord): string {
-  const now = Date.now() * 1000
-  if (revoked !== undefined) {
-    return revoked <= now ? 'revoked' : `ends ${printMicros(revoked).slice(0, 16)}`
-  }
-  if (expires === undefined) return 'active'
-  return expires <= now ? 'expired' : `until ${printMicros(expires).slice(0, 10)}`
 }
 
 function required(name: string | undefined): string {

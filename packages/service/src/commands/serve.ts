@@ -15,7 +15,9 @@ import { findAwayRegularly } from '../retention/away-finder.ts'
 import { ColdMover } from '../retention/cold-mover.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
-import { openOpsServer } from '../ops/server.ts'
+import { KeyDesk } from '../ops/key-desk.ts'
+import { KeyRoutes } from '../ops/key-routes.ts'
+import { openOpsServer, type OpsSources } from '../ops/server.ts'
 import { toStatusLine, type ServiceStatus } from '../ops/status.ts'
 import type { Member } from '../cluster/member.ts'
 import { isDatabase } from '../cluster/address.ts'
@@ -189,6 +191,8 @@ class Service {
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #metrics: string | undefined
   #tracing: Tracing | undefined
+  /** What operators read; undefined while there is no tape. */
+  #tape: StoreReader | undefined
   #failure: { readonly error: unknown } | undefined
 
   constructor(config: Config, data: DataFolder, logFile: string | undefined) {
@@ -273,6 +277,7 @@ class Service {
     }
     const store = await this.#openStore()
     if (store === undefined) return
+    this.#tape = store
     if (this.#isRecording && this.#standby === undefined) {
       this.#recorder = await openRecorder({
         ...this.#recorderParts(),
@@ -285,7 +290,14 @@ class Service {
   }
 
   async #openOps(): Promise<void> {
-    const ops = await openOps(this.#config.ops, () => this.status())
+    const status = (): ServiceStatus => this.status()
+    const ops = await openOps(this.#config.ops, {
+      status,
+      store: () => this.#tape,
+      leases: this.#member && (() => this.#member!.leases()),
+      metrics: createMetrics(status),
+      keys: this.#openKeys(),
+    })
     this.#closers.push(() => ops.close())
     this.#metrics = `${ops.url}/metrics`
     if (this.#config.role === 'capture') this.#note(ops.url, this.#metrics)
@@ -293,6 +305,20 @@ class Service {
     console.log(`status ${ops.url}/  metrics ${ops.url}/metrics`)
     const { upstream } = this.#config
     this.#log.info({ url: ops.url, data: this.#data.path, upstream }, 'started')
+  }
+
+  // Keys of a shared tape are in the folders of the nodes that serve it.
+  #openKeys(): KeyRoutes | string {
+    const { ops, api, store, role } = this.#config
+    if (ops.token === '') {
+      return 'keys are managed here once ops.token is set; priorbook-server keys does so too'
+    }
+    if (isDatabase(store) && role === 'capture') {
+      return 'keys of a shared tape are managed on its API nodes'
+    }
+    const log = this.#log
+    const desk = new KeyDesk({ dataPath: this.#data.path, plansFile: api.plans, log })
+    return new KeyRoutes({ desk, token: ops.token, log })
   }
 
   // Only one service records into a folder; others may serve it beside that one.
@@ -610,11 +636,11 @@ async function openMember(config: Config, data: DataFolder, log: Logger): Promis
 // The default port may be taken by another service on the same machine: the next free one will do then.
 async function openOps(
   listen: Config['ops'],
-  status: () => ServiceStatus,
+  sources: OpsSources,
 ): ReturnType<typeof openOpsServer> {
   for (let port = listen.port; ; port++) {
     try {
-      return await openOpsServer({ ...listen, port }, status, createMetrics(status))
+      return await openOpsServer({ ...listen, port }, sources)
     } catch (error) {
       const { code } = ((error as Error).cause ?? error) as NodeJS.ErrnoException
       const mayMove = isDefaultPort('ops.port', listen.port) && port < listen.port + MAX_OTHER_PORTS
@@ -627,7 +653,7 @@ function createLog(config: Config, file: string | undefined): Logger {
   const options = {
     level: config.log.level,
     // Credentials must never reach a log.
-    redact: ['*.apiKey', '*.apiSecret', '*.privateKey', '*.signature', 'url.search'],
+    redact: ['*.apiKey', '*.apiSecret', '*.privateKey', '*.signature', '*.token', 'url.search'],
   }
   return pino(options, pino.destination({ dest: file ?? 2, sync: true }))
 }

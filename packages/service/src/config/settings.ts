@@ -161,6 +161,11 @@ const SETTINGS = {
       [],
       'Names by which requests may call the host of status page and metrics, beside its addresses and localhost.',
     ),
+    token: setting(
+      text(/^(\S{20,200})?$/),
+      '',
+      'The token with which operators manage keys on the operators’ port, of 20 to 200 characters; empty for no such pages.',
+    ),
   },
   log: {
     level: setting(

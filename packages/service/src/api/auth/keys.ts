@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
-import { PriorbookError, toMicros, type Micros } from '@priorbook/sdk/domain'
+import { PriorbookError, printMicros, toMicros, type Micros } from '@priorbook/sdk/domain'
 import { inTransaction } from './control.ts'
 import { createKeyText, hashKey, shownParts } from './key-text.ts'
 
@@ -158,6 +158,16 @@ export function listKeys(database: DatabaseSync): ReadonlyMap<string, KeyRecord>
 export function readRevision(database: DatabaseSync): number {
   const row = database.prepare(`SELECT value FROM counter WHERE name = 'keys'`).get()
   return (row?.['value'] as number | undefined) ?? 0
+}
+
+/** Whether a key works now, and until when, for people. */
+export function printKeyState({ expires, revoked }: KeyRecord): string {
+  const now = Date.now() * 1000
+  if (revoked !== undefined) {
+    return revoked <= now ? 'revoked' : `ends ${printMicros(revoked).slice(0, 16)}`
+  }
+  if (expires === undefined) return 'active'
+  return expires <= now ? 'expired' : `until ${printMicros(expires).slice(0, 10)}`
 }
 
 function createId(): string {
