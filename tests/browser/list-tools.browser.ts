@@ -53,6 +53,31 @@ describe('the page of a contract', () => {
     })
   })
 
+  it('lines up the sizes of the consolidated book, each venue inside its row', async () => {
+    await visit(`/contracts/${ROUND}?t=${AT}`, {}, async (page) => {
+      await page.locator('.compare-page[data-loaded="yes"]').waitFor()
+      const rows = page.locator('.net-levels tbody tr')
+      const sizes = await rows.locator('td:nth-child(3)').allInnerTexts()
+      expect(sizes.length).toBeGreaterThan(5)
+      expect(new Set(sizes.map((text) => text.split('.')[1]?.length ?? 0)).size).toBe(1)
+      const outside = await rows.evaluateAll(
+        (all) =>
+          all.filter((row) => {
+            const [own, tag] = [row, row.querySelector('.venue-tag')!].map((one) =>
+              one.getBoundingClientRect(),
+            )
+            const letter = document.createRange()
+            letter.selectNodeContents(row.querySelector('.venue-tag span')!)
+            const text = letter.getBoundingClientRect()
+            const isIn = tag!.top >= own!.top - 0.5 && tag!.bottom <= own!.bottom + 0.5
+            const middle = (box: DOMRect): number => (box.top + box.bottom) / 2
+            return !isIn || Math.abs(middle(text) - middle(tag!)) > 1.5
+          }).length,
+      )
+      expect(outside).toBe(0)
+    })
+  })
+
   it('sorts members by their prices, and edges by how long they lasted', async () => {
     await visit(`/contracts/${ROUND}?t=${AT}`, {}, async (page) => {
       await page.locator('.compare-page[data-loaded="yes"]').waitFor()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import {
+  alignDecimals,
   groupDigits,
   padDecimal,
   placesIn,
@@ -7,6 +8,7 @@ import {
   printDecimal,
   printPrice,
   printShort,
+  stepPlaces,
   toCents,
 } from './decimal.ts'
 
@@ -19,6 +21,17 @@ describe('printed decimals', () => {
       '1.000',
     ])
     expect(padDecimal('12', 0)).toBe('12')
+  })
+
+  it('have their points below each other', () => {
+    expect(alignDecimals(['50.12', '2', '10.5'])).toEqual(['50.12', '2.00', '10.50'])
+    expect(alignDecimals(['3', '20'])).toEqual(['3', '20'])
+  })
+
+  it('are not rounded on an axis', () => {
+    expect([0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.0025, 5].map(stepPlaces)).toEqual([
+      2, 2, 3, 2, 2, 3, 4, 2,
+    ])
   })
 
   it('show the digits of the API', () => {

@@ -78,3 +78,22 @@ export function printBytes(bytes: number): string {
 export function printTicks(ticks: number, decimals: number): string {
   return printScaled(ticks, decimals)
 }
+
+/** The decimals that the labels of an axis need, so that none is rounded: 3 for steps of 0.025, at least 2. */
+export function stepPlaces(step: number): number {
+  let places = 2
+  while (places < 6 && Math.abs(step * 10 ** places - Math.round(step * 10 ** places)) > 1e-6)
+    places++
+  return places
+}
+
+/** Decimals with as many places as the longest, so that their points are below each other. */
+export function alignDecimals(texts: readonly string[]): readonly string[] {
+  const places = mostPlaces(texts)
+  return texts.map((text) => padDecimal(text, places))
+}
+
+/** The most decimal places of some decimals. */
+export function mostPlaces(texts: readonly string[]): number {
+  return Math.max(0, ...texts.map((text) => (text.split('.')[1] ?? '').length))
+}

@@ -1,6 +1,7 @@
 import uPlot from 'uplot'
 import { offsetOf, showAxis } from '../app/show.ts'
 import { colour } from '../app/theme.ts'
+import { stepPlaces } from '../model/decimal.ts'
 import { GUTTER } from './stage.ts'
 
 /** The height of the axis of time, in pixels. */
@@ -41,7 +42,7 @@ export function valueAxis(): uPlot.Axis {
     gap: 6,
     space: 28,
     values: (_plot, splits, _axis, _space, step) =>
-      splits.map((value) => showAxis(value, step >= 0.01 ? 2 : step >= 0.001 ? 3 : 4)),
+      splits.map((value) => showAxis(value, stepPlaces(step))),
   }
 }
 

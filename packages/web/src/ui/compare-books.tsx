@@ -1,7 +1,7 @@
 import type { ContractBooksJson, ContractWithTermsJson, LadderJson } from '@priorbook/sdk/client'
 import { isMarketState, VENUES } from '@priorbook/sdk/domain'
 import { showClock, showExact, zoneName } from '../app/show.ts'
-import { groupDigits, padDecimal, printDecimal } from '../model/decimal.ts'
+import { groupDigits, mostPlaces, padDecimal, printDecimal } from '../model/decimal.ts'
 import { gapSentence } from '../model/gap.ts'
 import { microsOf, microsOrAbsent, printSpan } from '../model/time.ts'
 import type { CompareSession } from '../session/compare-session.ts'
@@ -58,8 +58,7 @@ function BookLevels(props: {
   readonly book: MemberBook
 }) {
   const { bids, asks, book } = props
-  const places = (values: LadderJson['price']): number =>
-    Math.max(0, ...values.map((value) => (String(value).split('.')[1] ?? '').length))
+  const places = (values: LadderJson['price']): number => mostPlaces(values.map(String))
   const style = {
     price: Math.max(2, places(bids.price), places(asks.price)),
     size: Math.max(places(bids.size), places(asks.size)),
@@ -78,7 +77,7 @@ function BookLevels(props: {
             {showClock(received)}
           </span>
         )}{' '}
-        · {book.age_ms === null ? '–' : printSpan(Number(book.age_ms) * 1000)} old
+        · <span>{book.age_ms === null ? '–' : printSpan(Number(book.age_ms) * 1000)} old</span>
       </p>
     </>
   )

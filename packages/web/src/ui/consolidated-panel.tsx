@@ -2,7 +2,7 @@ import type { ConsolidatedJson } from '@priorbook/sdk/client'
 import { useEffect, useState } from 'preact/hooks'
 import { showPrice } from '../app/show.ts'
 import { isSize } from '../model/compare-view.ts'
-import { groupDigits, padDecimal, printDecimal } from '../model/decimal.ts'
+import { alignDecimals, groupDigits, padDecimal, printDecimal } from '../model/decimal.ts'
 import { roundDecimal } from '../model/exact.ts'
 import type { CompareSession } from '../session/compare-session.ts'
 import { NetPrice } from './net-price.tsx'
@@ -34,6 +34,11 @@ export function ConsolidatedPanel({ session }: { readonly session: CompareSessio
 function NetBook({ prices }: { readonly prices: ConsolidatedJson }) {
   const isEmpty = prices.asks.price.length + prices.bids.price.length === 0
   if (isEmpty) return <p class="quiet">No member has a book at this instant.</p>
+  const sizes = alignDecimals(
+    [...prices.asks.size, ...prices.bids.size].map((size) =>
+      roundDecimal(printDecimal(size), 2, 'down'),
+    ),
+  )
   return (
     <table class="net-levels">
       <thead>
@@ -46,8 +51,8 @@ function NetBook({ prices }: { readonly prices: ConsolidatedJson }) {
         </tr>
       </thead>
       <tbody>
-        <NetSide side="ask" levels={prices.asks} />
-        <NetSide side="bid" levels={prices.bids} />
+        <NetSide side="ask" levels={prices.asks} sizes={sizes.slice(0, prices.asks.size.length)} />
+        <NetSide side="bid" levels={prices.bids} sizes={sizes.slice(prices.asks.size.length)} />
       </tbody>
     </table>
   )
@@ -56,8 +61,10 @@ function NetBook({ prices }: { readonly prices: ConsolidatedJson }) {
 function NetSide(props: {
   readonly side: 'ask' | 'bid'
   readonly levels: ConsolidatedJson['bids']
+  /** Its sizes, as they are written. */
+  readonly sizes: readonly string[]
 }) {
-  const { side, levels } = props
+  const { side, levels, sizes } = props
   const rows = levels.net_price.map((net, index) => (
     <tr key={`${side} ${index}`} class={`net-${side}${index === 0 ? ' first' : ''}`}>
       <td>{side}</td>
@@ -65,7 +72,7 @@ function NetSide(props: {
         <NetPrice price={net} way={side === 'ask' ? 'up' : 'down'} />
       </td>
       <td class="num" title={printDecimal(levels.size[index])}>
-        {groupDigits(roundDecimal(printDecimal(levels.size[index]), 2, 'down'))}
+        {groupDigits(sizes[index]!)}
       </td>
       <td>
         <VenueTag venue={levels.venue[index]!} />

@@ -56,7 +56,7 @@ export function ContractTable(props: {
           <tr>
             <SortHead {...head('Contract')} />
             <SortHead {...head('Status')} />
-            <th scope="col">Window</th>
+            <th scope="col">Window (UTC)</th>
             <SortHead {...head('Closes')} class="num" />
             <SortHead {...head('Members')} />
             <SortHead {...head('Net bid')} class="num" />

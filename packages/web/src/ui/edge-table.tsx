@@ -1,6 +1,6 @@
 import type { SpreadJson } from '@priorbook/sdk/client'
 import { showClock, showPrice } from '../app/show.ts'
-import { printCount, printDecimal } from '../model/decimal.ts'
+import { alignDecimals, groupDigits, printCount, printDecimal } from '../model/decimal.ts'
 import { nameOf, sortEdges } from '../model/edge.ts'
 import { roundDecimal } from '../model/exact.ts'
 import { microsOf, printSpan } from '../model/time.ts'
@@ -43,6 +43,9 @@ export function EdgeTable({ history }: { readonly history: CompareHistory }) {
     return <p class="quiet">The venues have not disagreed by more than the fees so far.</p>
   }
   const rows = sorted.slice(0, SHOWN)
+  const shares = alignDecimals(
+    rows.map(({ fillable_size: size }) => roundDecimal(printDecimal(size), 2, 'down')),
+  )
   const { column, isDown } = head('Edge').order
   const isLargest = column === undefined || (column === 'Edge' && isDown)
   return (
@@ -65,10 +68,11 @@ export function EdgeTable({ history }: { readonly history: CompareHistory }) {
             </tr>
           </thead>
           <tbody>
-            {rows.map((row) => (
+            {rows.map((row, index) => (
               <EdgeRow
                 key={`${nameOf(row)} ${row.start_time}`}
                 row={row}
+                shares={shares[index]!}
                 onPick={(time) => history.session.seek(time)}
               />
             ))}
@@ -79,8 +83,12 @@ export function EdgeTable({ history }: { readonly history: CompareHistory }) {
   )
 }
 
-function EdgeRow(props: { readonly row: SpreadJson; readonly onPick: (time: number) => void }) {
-  const { row, onPick } = props
+function EdgeRow(props: {
+  readonly row: SpreadJson
+  readonly shares: string
+  readonly onPick: (time: number) => void
+}) {
+  const { row, shares, onPick } = props
   const { yes, no } = row
   const best = microsOf(row.best_time)
   return (
@@ -95,7 +103,7 @@ function EdgeRow(props: { readonly row: SpreadJson; readonly onPick: (time: numb
       </td>
       <td class="num">{lastedOf(row)}</td>
       <td class="num" title={printDecimal(row.fillable_size)}>
-        {roundDecimal(printDecimal(row.fillable_size), 2, 'down')}
+        {groupDigits(shares)}
       </td>
       <td class="num">
         {showPrice(yes.price)} <VenueTag venue={yes.venue} />
