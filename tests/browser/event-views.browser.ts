@@ -11,6 +11,15 @@ describe('the page of an event', () => {
       await page.locator('.event-page[data-loaded="yes"] .event-chart canvas').waitFor()
       const outcomes = page.getByRole('region', { name: 'Outcomes' })
       expect(await outcomes.locator('h2 .count').innerText()).toBe('5')
+      // The line below a row is one line.
+      const bottoms = await outcomes
+        .locator('tbody tr')
+        .evaluateAll((rows) =>
+          rows.map((row) => [
+            ...new Set([...row.children].map((cell) => cell.getBoundingClientRect().bottom)),
+          ]),
+        )
+      expect(bottoms.every((own) => own.length === 1)).toBe(true)
       const head = outcomes.getByRole('columnheader', { name: 'Outcome' })
       const names = () => outcomes.locator('tbody td.outcome').allInnerTexts()
       const first = await names()

@@ -10,6 +10,9 @@ export const AXIS = 22
 // A label that begins closer to the right edge, in pixels, would be cut.
 const EDGE = 40
 
+// The height of a label, in pixels.
+const LABEL = 12
+
 /** The axis of time, by the visitor's clock. */
 export function timeAxis(): uPlot.Axis {
   return {
@@ -41,8 +44,14 @@ export function valueAxis(): uPlot.Axis {
     size: GUTTER.left,
     gap: 6,
     space: 28,
-    values: (_plot, splits, _axis, _space, step) =>
-      splits.map((value) => showAxis(value, stepPlaces(step))),
+    values: (plot, splits, _axis, _space, step) =>
+      splits.map((value) => {
+        // A label at the lower edge would stand in those of the time.
+        const { min = 0, max = 0 } = plot.scales['y']!
+        const height = plot.height - AXIS
+        if (((value - min) / (max - min)) * height < LABEL / 2) return ''
+        return showAxis(value, stepPlaces(step))
+      }),
   }
 }
 

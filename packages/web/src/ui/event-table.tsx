@@ -78,10 +78,12 @@ function OutcomeRow(props: {
   return (
     <tr>
       <td class="outcome">
-        {line >= 0 ? <LineKey index={line} /> : <i class="line-key none" aria-hidden="true" />}
-        <a href={printPlace({ page: 'market', venue, marketId, time: undefined })}>
-          {outcomeName(market)}
-        </a>
+        <span class="outcome-name">
+          {line >= 0 ? <LineKey index={line} /> : <i class="line-key none" aria-hidden="true" />}
+          <a href={printPlace({ page: 'market', venue, marketId, time: undefined })}>
+            {outcomeName(market)}
+          </a>
+        </span>
       </td>
       <td>
         <StatusWord status={market.status} />

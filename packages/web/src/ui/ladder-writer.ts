@@ -50,7 +50,7 @@ export function createLadderWriter(host: HTMLElement, most: number): LadderWrite
     writeFoot({ sequence, received, asks: { ticks: a }, bids: { ticks: b } }, clock) {
       const age = printSpan(Math.max(0, clock - received))
       which.data = `#${sequence} · ${showClock(received)}`
-      numbers.data = `${a.length} asks · ${b.length} bids · ${age} old`
+      numbers.data = `${countOf(a.length, 'ask')} · ${countOf(b.length, 'bid')} · ${age} old`
       foot.title = `received ${showExact(received)} ${zoneName(received)}`
     },
     clear() {
@@ -174,4 +174,8 @@ function createText(element: HTMLElement): (text: string) => void {
 // With the digits of the book: half a tick has one more.
 function plainPrice(text: string | undefined): string {
   return prices.value === 'cents' ? showPrice(text) : (text ?? '–')
+}
+
+function countOf(count: number, word: string): string {
+  return `${count} ${word}${count === 1 ? '' : 's'}`
 }
