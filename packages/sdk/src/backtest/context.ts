@@ -34,8 +34,8 @@ export function createContext(parts: ContextParts): StrategyContext {
     },
     params: Object.freeze({ ...parts.params }),
     order: (request) => desk.send(request),
-    buy: (request) => desk.send({ ...request, side: 'buy' }),
-    sell: (request) => desk.send({ ...request, side: 'sell' }),
+    buy: (request) => desk.send(request, 'buy'),
+    sell: (request) => desk.send(request, 'sell'),
     cancel: (id) => desk.cancel(id),
     cancelAll(market) {
       for (const { id } of account.orders(market)) desk.cancel(id)

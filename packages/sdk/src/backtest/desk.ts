@@ -1,5 +1,11 @@
 import { PriorbookError, VENUES } from '../domain/index.ts'
-import { outcomeIndex, parseOrder, parseReplacement, parseUnits } from './engine-order.ts'
+import {
+  outcomeIndex,
+  parseOrder,
+  parseReplacement,
+  parseUnits,
+  type SidedRequest,
+} from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
 import type { Latency } from './run-options.ts'
 import type { Ledger } from './ledger.ts'
@@ -42,10 +48,10 @@ export class Desk {
     this.tally = tally
   }
 
-  /** Sends an order; returns its id. */
-  send(request: OrderRequest): number {
+  /** Sends an order, of a side that is given apart or that the request names; returns its id. */
+  send(request: SidedRequest, side?: 'buy' | 'sell'): number {
     const id = this.orders.nextId()
-    const parsed = parseOrder(request, this.markets)
+    const parsed = parseOrder(request, this.markets, side)
     if (typeof parsed === 'string') this.orders.refuse(id, parsed)
     else {
       const order = this.orders.create(id, parsed)

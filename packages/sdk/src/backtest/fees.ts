@@ -137,15 +137,27 @@ export function chargeBound(
 ): number {
   // p × (1 − p) is highest at 0.5.
   const worst = Math.min(price, priceOne(venue) / 2)
-  const fill = { venue, liquidity: 'taker', side: 'buy', price: worst, size, revenue: 0 } as const
   switch (formula.kind) {
     case 'none':
     case 'shares':
       return 0
-    case 'quadratic':
-      return chargeQuadratic(formula, fill, { owed: 0 }).cash + CENT
-    case 'curve':
+    case 'quadratic': {
+      // What one fill at the worst price pays, as `chargeQuadratic` does, and a cent.
+      const tradeFee = quadraticFee(formula.taker, venue, worst, size)
+      const rounding = roundingOf(-tradeFee, formula.precision)
+      return tradeFee + rounding - refundOf(rounding, tradeFee + rounding) + CENT
+    }
+    case 'curve': {
+      const fill = {
+        venue,
+        liquidity: 'taker',
+        side: 'buy',
+        price: worst,
+        size,
+        revenue: 0,
+      } as const
       return chargeCurve(formula, fill).cash
+    }
   }
 }
 
@@ -157,23 +169,33 @@ function chargeQuadratic(
   const tradeFee =
     fill.liquidity === 'maker' && formula.makerFlat !== undefined
       ? flatFee(formula.makerFlat, fill)
-      : quadraticFee(fill.liquidity === 'taker' ? formula.taker : (formula.maker ?? 0), fill)
-  const change = fill.revenue - tradeFee
-  const rounding = change - Math.floor(change / formula.precision) * formula.precision
+      : quadraticFee(
+          fill.liquidity === 'taker' ? formula.taker : (formula.maker ?? 0),
+          fill.venue,
+          fill.price,
+          fill.size,
+        )
+  const rounding = roundingOf(fill.revenue - tradeFee, formula.precision)
   order.owed += rounding
-  // The documentation refunds what "exceeds" a cent. It must mean "reaches": only then do eight fills
-  // of one contract cost the same as one fill of eight. A refund never exceeds the fill's own fee.
-  const refund = Math.min(
-    Math.floor(order.owed / CENT) * CENT,
-    Math.floor((tradeFee + rounding) / CENT) * CENT,
-  )
+  const refund = refundOf(order.owed, tradeFee + rounding)
   order.owed -= refund
   const cash = tradeFee + rounding - refund
   return { cash, shares: 0, value: cash, rebate: 0 }
 }
 
+// What it takes to round a change of the balance down to the account's precision.
+function roundingOf(change: number, precision: number): number {
+  return change - Math.floor(change / precision) * precision
+}
+
+// The documentation refunds what "exceeds" a cent. It must mean "reaches": only then do eight fills
+// of one contract cost the same as one fill of eight. A refund never exceeds the fill's own fee.
+function refundOf(owed: number, fee: number): number {
+  return Math.min(Math.floor(owed / CENT) * CENT, Math.floor(fee / CENT) * CENT)
+}
+
 // rate × C × p × (1 − p), rounded up to $0.0001.
-function quadraticFee(rate: number, { venue, price, size }: FeeFill): number {
+function quadraticFee(rate: number, venue: VenueId, price: number, size: number): number {
   // The factors are whole numbers of 10^−6, 10^−sizeDecimals and twice 10^−priceDecimals; the result
   // counts 10^−4.
   const { priceDecimals, sizeDecimals } = VENUES[venue]

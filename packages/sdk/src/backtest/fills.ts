@@ -43,6 +43,8 @@ export type Match = {
 // A buy by amount counts as complete once it has less than a cent left.
 const AMOUNT_LEFT = MONEY_ONE / 100
 
+const NOTHING: Match = { fills: [], units: 0, value: 0, isWhole: false }
+
 /**
  * Matches an order against the other side of a recorded book, best price first, up to its limit.
  * Changes nothing: `consumed` are the units of each level (price × 2 + side) that earlier fills of the
@@ -55,8 +57,12 @@ export function matchOrder(
   venue: VenueId,
 ): Match {
   const { ladder, factor } = book
-  const one = ladder.one * factor
   const isBid = order.bookSide === 0
+  // Most orders that rest meet nothing.
+  const best = isBid ? ladder.bestAsk : ladder.bestBid
+  const isApart = isBid ? best * factor > order.bookPrice : best * factor < order.bookPrice
+  if (isApart && order.money === undefined && order.remaining > 0) return NOTHING
+  const one = ladder.one * factor
   const otherSide = isBid ? 1 : 0
   const end = isBid ? ladder.one : 0
   const fills: LevelFill[] = []

@@ -114,14 +114,14 @@ export class Position {
 
   /** The value of the units: payouts, or what the net position could be sold for. */
   value(): number {
-    if (this.isEmpty) return 0
-    const { market } = this
-    const [first, second] = this.units
+    const { market, units } = this
+    const first = units[0]
+    const second = units[1]
     const net = first - second
-    return (
-      payoutOf(market.venue, market.valueOf(0, net), first) +
-      payoutOf(market.venue, market.valueOf(1, net), second)
-    )
+    let value = 0
+    if (first !== 0) value = payoutOf(market.venue, market.valueOf(0, net), first)
+    if (second !== 0) value += payoutOf(market.venue, market.valueOf(1, net), second)
+    return value
   }
 
   /**

@@ -179,8 +179,9 @@ export class InstrumentBook {
 /** A market of a run, shared by all strategies that run over the same events. */
 export class MarketState {
   readonly index: number
-  /** The price 1.0 in ticks of the venue. */
+  /** The price 1.0 in ticks of the venue, and the decimals of one. */
   readonly one: number
+  readonly priceDecimals: number
   readonly name: string
   readonly venue: VenueId
   readonly marketId: string
@@ -251,6 +252,7 @@ export class MarketState {
     this.marketId = marketId
     this.name = `${venue}:${marketId}`
     this.one = priceOne(venue)
+    this.priceDecimals = VENUES[venue].priceDecimals
     this.interest = new LevelInterest(this.one, spare)
     this.assume = assume
     const { order, fullBooksVerify } = VENUES[venue].bookRules
@@ -328,11 +330,15 @@ export class MarketState {
         break
     }
     if (at >= this.closesAt) return 'market_closed'
-    if (this.openGaps.some(({ reason }) => reason === 'market_closed')) return 'market_closed'
-    if (this.openGaps.some(({ reason }) => reason === 'market_not_open')) return 'market_not_open'
-    if (this.inGap) return 'in_gap'
+    if (this.inGap) return this.refusalInGap()
     if (this.primary === undefined) return 'no_book'
     return undefined
+  }
+
+  private refusalInGap(): RejectReason {
+    if (this.openGaps.some(({ reason }) => reason === 'market_closed')) return 'market_closed'
+    if (this.openGaps.some(({ reason }) => reason === 'market_not_open')) return 'market_not_open'
+    return 'in_gap'
   }
 
   /** Ticks and minimum sizes as known now. */

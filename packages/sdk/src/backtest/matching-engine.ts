@@ -107,7 +107,7 @@ export class MatchingEngine {
       this.orders.step(order, {
         rule: order.filled > 0 ? 'took what the recorded book showed' : 'met the book',
         before,
-        after: glanceAt(book, market.consumed, order.outcome),
+        after: order.filled === 0 ? before : glanceAt(book, market.consumed, order.outcome),
         size: order.filled,
         rows: [book.rowId],
       })
@@ -133,21 +133,24 @@ export class MatchingEngine {
     const { columns, row, at } = event
     this.queue.now = at
     const { key, size } = columns
+    let isConcerned = false
     // Small integers: a map looks up a double much more slowly.
-    const factor = POW10[VENUES[market.state.venue].priceDecimals - columns.priceDecimals]! | 0
+    const factor = POW10[market.state.priceDecimals - columns.priceDecimals]! | 0
     const end = columns.changeEnd[row]!
     for (let index = columns.changeStart(row); index < end; index++) {
       const side = (key[index]! & 1) as 0 | 1
       const price = ((key[index]! >>> 1) * factor) | 0
       const levelKey = (price * 2 + side) | 0
       const after = size[index]!
-      const consumed = market.consumed.get(levelKey)
-      if (consumed !== undefined && after < consumed) {
+      const consumed = market.consumed.size === 0 ? undefined : market.consumed.get(levelKey)
+      if (consumed !== undefined) {
+        isConcerned = true
         if (after === 0) market.forget(levelKey)
-        else market.consumed.set(levelKey, after)
+        else if (after < consumed) market.consumed.set(levelKey, after)
       }
       const level = market.levels.get(levelKey)
       if (level === undefined) continue
+      isConcerned = true
       const before = book.sizeAt(side, price)
       if (!market.state.isPolled) {
         level.resize(at, before, after)
@@ -159,6 +162,7 @@ export class MatchingEngine {
         })
       }
     }
+    if (!isConcerned) market.refreshMask()
   }
 
   /** The row has been applied. */
@@ -272,10 +276,9 @@ export class MatchingEngine {
     const key = bookPrice * 2 + bookSide
     let level = levels.get(key)
     if (level === undefined) {
-      level = new RestingLevel<EngineOrder>(bookSide, bookPrice, model, printLag)
+      level = new RestingLevel<EngineOrder>(bookSide, bookPrice, model, printLag, order)
       market.addLevel(key, level)
-    }
-    level.orders.push(order)
+    } else level.orders.push(order)
     market.updateBest()
     this.awaitClose(market)
     if (order.expires !== undefined) {
@@ -336,7 +339,7 @@ export class MatchingEngine {
     const price = outcome === book.outcome ? bookPrice : state.one - bookPrice
     const revenue = revenueOf(venue, side, price, size)
     const formula = feesOf(state, this.queue.now)
-    const due = charge(formula, { venue, liquidity, side, price, size, revenue }, order.fee)
+    const due = charge(formula, { venue, liquidity, side, price, size, revenue }, order)
     this.orders.release(market, order)
     const fee = position.book({ outcome, side, price, size }, due)
     market.updateHolding()
@@ -464,9 +467,7 @@ function checkRules(
   now: number,
 ): RejectReason | undefined {
   const { price, size, expires } = order
-  const isOnTick = ({ from, to, step }: OrderRules['ticks'][number]): boolean =>
-    price! >= from && price! <= to && (price! - from) % step === 0
-  if (price !== undefined && !rules.ticks.some(isOnTick)) {
+  if (price !== undefined && !isOnTick(price, rules.ticks)) {
     return rules.isPartial === true ? 'rules_unknown' : 'off_tick'
   }
   if (expires !== undefined && expires - rules.gtdEarly <= now) return 'expired'
@@ -482,6 +483,13 @@ function checkRules(
   }
   // Orders that cannot rest have a minimum only where they take.
   return order.canRest && order.size < rules.minimumSize ? 'below_minimum' : undefined
+}
+
+function isOnTick(price: number, ticks: OrderRules['ticks']): boolean {
+  for (const { from, to, step } of ticks) {
+    if (price >= from && price <= to && (price - from) % step === 0) return true
+  }
+  return false
 }
 
 /** Turns an order around where it is for the other outcome than the book. */

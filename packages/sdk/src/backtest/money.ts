@@ -20,14 +20,35 @@ export const PRICE_DECIMALS = 4
 /** The price 1.0 in ten-thousandths. */
 export const PRICE_ONE: number = POW10[PRICE_DECIMALS]!
 
+// The scales of a venue in one look-up, because they are needed several times for each order and quote.
+type Scales = {
+  /** The price 1.0 in ticks. */
+  readonly one: number
+  /** Money units that one share costs per tick. */
+  readonly perTick: number
+  /** One share in units. */
+  readonly share: number
+  /** The smallest amount that the venue moves, in money units; at least one of ours. */
+  readonly step: number
+}
+
+const SCALES = Object.fromEntries(
+  VENUE_IDS.map((venue) => {
+    const { priceDecimals, sizeDecimals, trading } = VENUES[venue]
+    const one = POW10[priceDecimals]!
+    const step = POW10[MONEY_DECIMALS - Math.min(trading.amountDecimals, MONEY_DECIMALS)]!
+    return [venue, { one, perTick: MONEY_ONE / one, share: POW10[sizeDecimals]!, step }]
+  }),
+) as Readonly<Record<VenueId, Scales>>
+
 /** The price 1.0 in ticks of the venue, in which the engine counts: what a winning share pays. */
 export function priceOne(venue: VenueId): number {
-  return POW10[VENUES[venue].priceDecimals]!
+  return SCALES[venue].one
 }
 
 /** Money units that one share costs per tick of the venue. */
 export function moneyPerTick(venue: VenueId): number {
-  return MONEY_ONE / priceOne(venue)
+  return SCALES[venue].perTick
 }
 
 /** A price in ten-thousandths, as strategies see it, from ticks of which `one` make 1.0. */
@@ -64,14 +85,6 @@ export function divideBig(value: bigint, divisor: bigint, rounding: Rounding): n
   return Number(quotient)
 }
 
-// The smallest amount that a venue moves, in money units; at least one of ours.
-const STEPS = Object.fromEntries(
-  VENUE_IDS.map((venue) => {
-    const { amountDecimals } = VENUES[venue].trading
-    return [venue, POW10[MONEY_DECIMALS - Math.min(amountDecimals, MONEY_DECIMALS)]!]
-  }),
-) as Readonly<Record<VenueId, number>>
-
 /** The value of a size at a price, rounded to the smallest amount that the venue moves. */
 export function notional(
   venue: VenueId,
@@ -79,21 +92,20 @@ export function notional(
   sizeUnits: number,
   rounding: Rounding,
 ): number {
-  const step = STEPS[venue]
-  const divisor = step * POW10[VENUES[venue].sizeDecimals]!
-  return mulDiv(priceTicks * moneyPerTick(venue), sizeUnits, divisor, rounding) * step
+  const { step, share, perTick } = SCALES[venue]
+  return mulDiv(priceTicks * perTick, sizeUnits, step * share, rounding) * step
 }
 
 /** The payout of a size at `payout` money units per share, rounded down. */
 export function payoutOf(venue: VenueId, payout: number, sizeUnits: number): number {
-  return mulDiv(payout, sizeUnits, POW10[VENUES[venue].sizeDecimals]!, 'down')
+  return mulDiv(payout, sizeUnits, SCALES[venue].share, 'down')
 }
 
 /** The largest size whose cost at a price does not exceed an amount. */
 export function affordable(venue: VenueId, priceTicks: number, amount: number): number {
   if (amount <= 0) return 0
-  const share = POW10[VENUES[venue].sizeDecimals]!
-  let size = mulDiv(amount, share, priceTicks * moneyPerTick(venue), 'down')
+  const { share, perTick } = SCALES[venue]
+  let size = mulDiv(amount, share, priceTicks * perTick, 'down')
   while (size > 0 && notional(venue, priceTicks, size, 'up') > amount) size--
   return size
 }

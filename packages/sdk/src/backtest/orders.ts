@@ -251,7 +251,7 @@ export class Orders {
         strategy.onOrder?.(view, context),
       )
     } else if (hooks.strategy.onOrder !== undefined) {
-      hooks.defer('onOrder', (strategy, context) => strategy.onOrder!(order.view(), context))
+      hooks.deferOrder(order)
     }
   }
 

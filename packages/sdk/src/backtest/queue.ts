@@ -21,6 +21,9 @@ export type OnQueueFill<Order> = (
   evidence: 'print_at_level' | 'print_through' | 'snapshot_inferred',
 ) => void
 
+// Never written to.
+const NONE: Decrease[] = []
+
 type Decrease = { readonly at: number; readonly base: number; readonly after: number; size: number }
 
 /**
@@ -34,15 +37,17 @@ export class RestingLevel<Order extends Queued> {
   readonly side: 0 | 1
   /** Ten-thousandths, in the market's primary book. */
   readonly price: number
-  readonly orders: Order[] = []
+  readonly orders: Order[]
   private readonly model: QueueModel
   private readonly lag: number
-  private readonly waiting: Decrease[] = []
+  /** Created with the first decrease: most orders are replaced before one. */
+  private waiting: Decrease[] = NONE
   private waitingSize = 0
   private prepaid = 0
   private prepaidAt = 0
 
-  constructor(side: 0 | 1, price: number, model: QueueModel, lag: number) {
+  constructor(side: 0 | 1, price: number, model: QueueModel, lag: number, ...orders: Order[]) {
+    this.orders = orders
     this.side = side
     this.price = price
     this.model = model
@@ -64,6 +69,7 @@ export class RestingLevel<Order extends Queued> {
     this.prepaid -= explained
     size -= explained
     if (size === 0) return
+    if (this.waiting === NONE) this.waiting = []
     this.waiting.push({ at, base: before + this.waitingSize, after, size })
     this.waitingSize += size
   }
@@ -149,7 +155,7 @@ export class RestingLevel<Order extends Queued> {
 
   /** The book was replaced: everything displayed is ahead. */
   requeue(displayed: number): void {
-    this.waiting.length = 0
+    this.waiting = NONE
     this.waitingSize = 0
     this.prepaid = 0
     for (const order of this.orders) order.ahead = displayed

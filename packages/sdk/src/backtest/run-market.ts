@@ -28,6 +28,11 @@ export class RunMarket {
   isHolding = false
   /** When resting orders end by the clock; Infinity where no event waits for it. */
   closeAt = Infinity
+  /**
+   * A bit for each level of `levels` and `consumed`, by `maskOf`. Bits of levels that are gone may still be set:
+   * a row without any of the bits does not concern the run, which is cheaper to see than to look the levels up.
+   */
+  mask = 0
 
   constructor(state: MarketState, ledger: Ledger) {
     this.state = state
@@ -45,7 +50,10 @@ export class RunMarket {
   /** Notes units of a recorded level as consumed. */
   consume(key: number, size: number): void {
     const before = this.consumed.get(key)
-    if (before === undefined) this.state.interest.add(key, 1)
+    if (before === undefined) {
+      this.state.interest.add(key, 1)
+      this.mask |= maskOf(key)
+    }
     this.consumed.set(key, (before ?? 0) + size)
   }
 
@@ -64,6 +72,7 @@ export class RunMarket {
   addLevel(key: number, level: RestingLevel<EngineOrder>): void {
     this.levels.set(key, level)
     this.state.interest.add(key, 1)
+    this.mask |= maskOf(key)
   }
 
   /** Removes a level without orders. */
@@ -103,7 +112,16 @@ export class RunMarket {
     const isBusy = this.levels.size > 0 || this.consumed.size > 0
     if (isBusy === this.isBusy) return
     this.isBusy = isBusy
+    if (!isBusy) this.mask = 0
     this.state.busy += isBusy ? 1 : -1
+  }
+
+  /** Clears the bits of levels that are gone. */
+  refreshMask(): void {
+    let mask = 0
+    for (const key of this.levels.keys()) mask |= maskOf(key)
+    for (const key of this.consumed.keys()) mask |= maskOf(key)
+    this.mask = mask
   }
 
   /** Widens the bounds of the market to the orders of this run. */
@@ -124,4 +142,9 @@ export class RunMarket {
     }
     this.widenBounds()
   }
+}
+
+/** The bit of a level key in masks of 32 levels; neighbouring prices have different bits. */
+export function maskOf(key: number): number {
+  return 1 << (Math.imul(key, 0x9e3779b1) >>> 27)
 }

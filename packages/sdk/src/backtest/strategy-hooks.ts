@@ -17,6 +17,11 @@ export type Answer = (
   run: HookCall,
 ) => void
 
+type DeferredCall = { readonly hook: string; readonly run: HookCall }
+
+// An order, which the strategy sees as it is when the hook is called.
+type ToldOrder = { view(): OrderView }
+
 // Max log lines per run, and characters per line.
 const MAX_LOGS = 1000
 const MAX_LOG_LENGTH = 500
@@ -29,7 +34,10 @@ export class StrategyHooks {
   /** Set where the venue's answers travel: tells the strategy later, instead of `defer`. */
   answer: Answer | undefined
   private readonly clock: { readonly now: number }
-  private readonly deferred: { readonly hook: string; readonly run: HookCall }[] = []
+  /** Orders to tell of, and calls of other hooks, in the order in which they were deferred. */
+  private readonly deferred: (DeferredCall | ToldOrder | undefined)[] = []
+  /** How many of them wait; the list keeps its length, because a list that is emptied allocates anew. */
+  private waiting = 0
   private context: StrategyContext | undefined
 
   constructor(strategy: Strategy, clock: { readonly now: number }) {
@@ -39,6 +47,11 @@ export class StrategyHooks {
 
   get isAlive(): boolean {
     return this.failure === undefined
+  }
+
+  /** True where hooks wait for `flush`. */
+  get hasDeferred(): boolean {
+    return this.waiting > 0
   }
 
   /** Sets the context that hooks get. */
@@ -78,19 +91,35 @@ export class StrategyHooks {
 
   /** Calls a hook once the engine has finished its current step, so that the hook sees a valid state. */
   defer(hook: string, run: HookCall): void {
-    this.deferred.push({ hook, run })
+    this.deferred[this.waiting++] = { hook, run }
+  }
+
+  /** Calls `onOrder`, which the strategy must have, like `defer`: twice per order, so without a closure. */
+  deferOrder(order: ToldOrder): void {
+    this.deferred[this.waiting++] = order
   }
 
   /** Calls the deferred hooks. */
   flush(): void {
+    if (this.waiting === 0) return
     const { deferred } = this
-    if (deferred.length === 0) return
     // Hooks may defer more.
-    for (let index = 0; index < deferred.length; index++) {
-      const { hook, run } = deferred[index]!
-      this.call(hook, run)
+    for (let index = 0; index < this.waiting; index++) {
+      const each = deferred[index]!
+      deferred[index] = undefined
+      if ('run' in each) this.call(each.hook, each.run)
+      else this.tell(each)
     }
-    deferred.length = 0
+    this.waiting = 0
+  }
+
+  private tell(order: ToldOrder): void {
+    if (this.failure !== undefined) return
+    try {
+      this.strategy.onOrder!(order.view(), this.context!)
+    } catch (error) {
+      this.fail('onOrder', error)
+    }
   }
 
   /** Stops the strategy; the first failure is kept. */

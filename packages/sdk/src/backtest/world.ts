@@ -5,7 +5,6 @@ import {
   type Gap,
   type MarketRecord,
   type Micros,
-  VENUES,
   type VenueId,
 } from '../domain/index.ts'
 import type {
@@ -35,7 +34,7 @@ import type { News } from './orders.ts'
 import { copyRow } from './received-world.ts'
 import type { RunEnvironment, StrategyRun } from './strategy-run.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'
-import type { RunMarket } from './run-market.ts'
+import { maskOf, type RunMarket } from './run-market.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
 
 // Max gaps that a report lists.
@@ -181,14 +180,14 @@ export class World implements RunEnvironment {
     market.notePolling(flags, restarts)
     const isBusy = market.primary === book && market.busy > 0
     const isTouched = isBusy && !restarts && touches(market, event)
-    if (isTouched) this.beforeRow(market, book, event)
+    const isChanged = isTouched && this.beforeRow(market, book, event)
     const { lastBid, lastAsk } = book
     book.apply(event, restarts)
     if (market.firstQuoteAt === 0) this.noteFirstQuote(market, book)
     if (market.holders > 0 && (book.lastBid !== lastBid || book.lastAsk !== lastAsk)) {
       this.noteQuotes(market)
     }
-    if (isBusy && (isTouched || restarts || concerns(market, book, at))) {
+    if (isBusy && (isChanged || restarts || concerns(market, book, at))) {
       this.afterRow(market, book, at, restarts)
     }
     const { bookWatchers } = this
@@ -210,11 +209,19 @@ export class World implements RunEnvironment {
     if (at >= this.sampleDue) this.sampleEquity(at)
   }
 
-  private beforeRow(market: MarketState, book: InstrumentBook, event: BookEvent): void {
-    for (const run of this.runs) {
+  // True where a run has something to finish after the row, whatever the row does to its orders.
+  private beforeRow(market: MarketState, book: InstrumentBook, event: BookEvent): boolean {
+    const { runs } = this
+    const mask = maskOfRow(market, event)
+    let isChanged = false
+    for (let index = 0; index < runs.length; index++) {
+      const run = runs[index]!
       const own = run.markets[market.index]
-      if (own !== undefined && own.isBusy) run.engine.beforeRow(own, book, event)
+      if (own === undefined || !own.isBusy) continue
+      if ((own.mask & mask) !== 0) run.engine.beforeRow(own, book, event)
+      if (own.isDirty || own.levels.size === 0) isChanged = true
     }
+    return isChanged
   }
 
   // The bounds of the market only widen between rows; after one that reached them they are exact again.
@@ -239,7 +246,6 @@ export class World implements RunEnvironment {
     this.counts.trades++
     market.trades++
     market.lastTradeAt = at
-    const row = `${instrument.venue}:${instrument.key}/trade:${event.sequence}`
     if (taker === undefined) this.counts.sidelessTrades++
     else if (market.busy > 0 && market.primary !== undefined && at < market.closesAt) {
       // Both outcomes share one queue: a buyer of one is a seller of the other.
@@ -248,9 +254,10 @@ export class World implements RunEnvironment {
       const isBuy = (taker === 'buy') === isSame
       for (const run of this.runs) {
         const own = run.markets[market.index]
-        if (own !== undefined && own.levels.size > 0) {
-          run.engine.printed(own, at, bookPrice, size, isBuy, row)
-        }
+        if (own === undefined || own.levels.size === 0) continue
+        const isBeyond = isBuy ? own.bestAsk > bookPrice : own.bestBid < bookPrice
+        if (isBeyond && !own.isDirty && !run.hooks.hasDeferred) continue
+        run.engine.printed(own, at, bookPrice, size, isBuy, tradeId(event))
       }
     }
     let view: TradeView | undefined
@@ -263,7 +270,7 @@ export class World implements RunEnvironment {
         size: size / POW10[instrument.sizeDecimals]!,
         taker,
         time: at,
-        id: row,
+        id: tradeId(event),
       })
       run.receive(at, 'onTrade', (strategy, context) => strategy.onTrade!(view!, context))
     }
@@ -417,9 +424,14 @@ export class World implements RunEnvironment {
   }
 
   private drain(at: number): void {
-    for (const run of this.runs) if (run.queue.next < at) run.drain(at)
+    const { runs } = this
     let due = Infinity
-    for (const { hooks, queue } of this.runs) if (hooks.isAlive) due = Math.min(due, queue.next)
+    for (let index = 0; index < runs.length; index++) {
+      const run = runs[index]!
+      const { hooks, queue } = run
+      if (queue.next < at) run.drain(at)
+      if (queue.next < due && hooks.failure === undefined) due = queue.next
+    }
     this.due = due
   }
 
@@ -512,11 +524,33 @@ function samplePrices(book: InstrumentBook, at: number): void {
   }
 }
 
+function tradeId({ instrument, sequence }: TradeEvent): string {
+  return `${instrument.venue}:${instrument.key}/trade:${sequence}`
+}
+
 // True where a row changes a level that concerns a run.
-function touches({ interest, venue }: MarketState, { columns, row }: BookEvent): boolean {
-  const { key, changeEnd, priceDecimals } = columns
-  const factor = POW10[VENUES[venue].priceDecimals - priceDecimals]! | 0
-  return interest.touches(key, columns.changeStart(row), changeEnd[row]!, factor)
+function touches(market: MarketState, { columns, row }: BookEvent): boolean {
+  const { key, changeEnd } = columns
+  const factor = factorOf(market, columns)
+  return market.interest.touches(key, columns.changeStart(row), changeEnd[row]!, factor)
+}
+
+// The bits of the levels that a row changes.
+function maskOfRow(market: MarketState, { columns, row }: BookEvent): number {
+  const { key, changeEnd } = columns
+  const factor = factorOf(market, columns)
+  const end = changeEnd[row]!
+  let mask = 0
+  for (let index = columns.changeStart(row); index < end; index++) {
+    const level = key[index]!
+    mask |= maskOf((level >>> 1) * factor * 2 + (level & 1))
+  }
+  return mask
+}
+
+// Ticks of the venue per tick of the columns; a small integer, which is faster than a double.
+function factorOf({ priceDecimals }: MarketState, columns: BookEvent['columns']): number {
+  return POW10[priceDecimals - columns.priceDecimals]! | 0
 }
 
 // True where the new book may have reached resting orders of any run, or something has come to its time.

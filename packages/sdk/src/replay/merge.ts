@@ -9,9 +9,10 @@ const BATCH_EVENTS = 1 << 16
  * kept outside the heap of the others and continues while its next event is before theirs.
  */
 export class Merger implements Iterable<ReplayEvent> {
-  /** Events emitted so far, and the received time of the last one. */
+  /** Events emitted so far. */
   emitted = 0
-  lastAt: number | undefined
+  /** Of the last event; a number from the start, because a field that may be undefined boxes each value. */
+  private emittedAt = -1
   private readonly lanes: readonly Lane[]
   /** Indexes of the other lanes as a heap, the one with the next event first. */
   private readonly heap: Int32Array
@@ -36,6 +37,11 @@ export class Merger implements Iterable<ReplayEvent> {
       if (lane.at < Infinity) this.push(place)
     }
     this.selectFirst()
+  }
+
+  /** The received time of the last event that was emitted. */
+  get lastAt(): number | undefined {
+    return this.emittedAt < 0 ? undefined : this.emittedAt
   }
 
   /** Loads the bytes of the next event and returns a batch; undefined at the end. */
@@ -80,7 +86,7 @@ export class Merger implements Iterable<ReplayEvent> {
     result.value = lane.shift()
     this.left--
     this.emitted++
-    this.lastAt = at
+    this.emittedAt = at
     return result
   }
 
