@@ -33,7 +33,7 @@ def test_notebooks_run(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_notebooks_are_kept_without_outputs() -> None:
-    assert len(NOTEBOOKS) >= 6
+    assert len(NOTEBOOKS) >= 7
     for path in NOTEBOOKS:
         notebook = READ(path, as_version=4)
         nbformat.validate(notebook)

@@ -14,6 +14,9 @@ CLIENT_ERRORS: Mapping[str, str] = {
     "stream_refused": "The server closed the stream and would close it again.",
     "incomplete_replay": "The rows of a replay are not those that the server says it sent.",
     "invalid_option": "An option of the client has a value that cannot be used.",
+    "engine_missing": "The program priorbook, which runs backtests, was not found.",
+    "backtest_failed": "The engine of backtests refused the run, or failed.",
+    "strategy_failed": "A hook of the strategy raised an error.",
     "corrupt_chunk": "A chunk of a tape contradicts itself or its checksum.",
     "unsupported_format": "A file or a chunk has a version that this client does not know.",
 }
@@ -78,6 +81,24 @@ class StreamError(ClientError):
         self.close_code = close_code
         self.hint = hint
         self.error_code = error_code
+
+
+class BacktestError(ClientError):
+    """The engine refused a run or failed; ``status`` is the one it ended with, ``reason`` its own code."""
+
+    def __init__(self, detail: str, *, status: int, reason: str | None = None, hint: str | None = None) -> None:
+        super().__init__("backtest_failed", detail if hint is None else f"{detail} ({hint})")
+        self.status = status
+        self.reason = reason
+        self.hint = hint
+
+
+class StrategyError(ClientError):
+    """A hook of the strategy failed; ``result`` has the reports up to there, ``__cause__`` what the hook raised."""
+
+    def __init__(self, detail: str, result: Any) -> None:
+        super().__init__("strategy_failed", detail)
+        self.result = result
 
 
 class ApiError(PriorbookError):
