@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +21,17 @@ if TYPE_CHECKING:
 
 ACCEPT = "application/octet-stream, */*;q=0.5"
 TIMEOUT = 120.0
+ARCHIVES = ("hftbacktest", "nautilus", "tardis")
+"""Formats that are archives of the files of another tool."""
+ARCHIVE_TIMEOUT = 3600.0
+"""An archive is made as a whole before its first byte is sent."""
 
 
 def download_steps(base: Base, to: str | Path, scope: dict[str, Any], *, progress: bool, verify: bool) -> Steps[Path]:
     """Writes a file beside its place and moves it there when it is whole."""
     query = {"format": "parquet", **scope}
+    if query["format"] in ARCHIVES:
+        return (yield from _archive_steps(base, Path(to), query, progress=progress, verify=verify))
     named = {name: value for name, value in query.items() if name != "format"}
     described = {**named, "formats": [query["format"]], "estimate": not verify}
     manifest: Manifest = (yield from base.answer_steps(Manifest, "/v3/bulk/manifest", described)).data
@@ -32,8 +40,36 @@ def download_steps(base: Base, to: str | Path, scope: dict[str, Any], *, progres
     target = Path(to)
     if target.is_dir():
         target = target / re.sub(r"[^\w.=-]+", "_", announced.file_name)
+
+    def check(part: Path) -> None:
+        if verify and _hash_of(part) != announced.sha256:
+            raise IncompleteFileError(f"{target.name} is not the file that its manifest describes")
+
+    return (yield from _fetch_steps(base, target, query, Bar(target.name, announced.bytes, progress), TIMEOUT, check))
+
+
+# No manifest describes an archive; its own checks show whether it is whole.
+def _archive_steps(base: Base, to: Path, query: dict[str, Any], *, progress: bool, verify: bool) -> Steps[Path]:
+    target = to
+    if to.is_dir():
+        names = [
+            str(query[name]) for name in ("venue", "market_id", "asset", "series", "window", "day") if name in query
+        ]
+        target = to / (re.sub(r"[^\w.=-]+", "_", "_".join([*names, query["format"]])) + ".zip")
+
+    def check(part: Path) -> None:
+        with zipfile.ZipFile(part) as archive:
+            damaged = archive.testzip() if verify else None
+        if damaged is not None:
+            raise IncompleteFileError(f"{damaged} of {target.name} is damaged")
+
+    return (yield from _fetch_steps(base, target, query, Bar(target.name, None, progress), ARCHIVE_TIMEOUT, check))
+
+
+def _fetch_steps(
+    base: Base, target: Path, query: dict[str, Any], bar: Bar, timeout: float, check: Callable[[Path], None]
+) -> Steps[Path]:
     part = target.with_name(f"{target.name}.part")
-    bar = Bar(target.name, announced.bytes, progress)
     try:
         with part.open("wb") as file:
             body = FileBody(file, bar)
@@ -43,11 +79,10 @@ def download_steps(base: Base, to: str | Path, scope: dict[str, Any], *, progres
                 query,
                 lambda _: None,
                 accept=ACCEPT,
-                timeout=TIMEOUT,
+                timeout=timeout,
                 body=body,
             )
-        if verify and _hash_of(part) != announced.sha256:
-            raise IncompleteFileError(f"{target.name} is not the file that its manifest describes")
+        check(part)
         os.replace(part, target)
     finally:
         bar.close()
