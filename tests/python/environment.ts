@@ -23,8 +23,8 @@ export const PYTHON_PACKAGE = join(root, 'packages/python')
  * An environment with the pinned packages and the wheel of this tree; gives the path of its Python. The packages
  * stay installed from run to run, the wheel is always a new one.
  */
-export function preparePython(): string {
-  const requirements = join(PYTHON_PACKAGE, 'requirements-test.txt')
+export function preparePython(file = 'requirements-test.txt'): string {
+  const requirements = join(PYTHON_PACKAGE, file)
   const { program, version } = findPython()
   const name = createHash('sha256').update(readFileSync(requirements)).update(version).digest('hex')
   const folder = join(root, 'node_modules/.cache/priorbook-python', name.slice(0, 16))

@@ -55,8 +55,11 @@ async function withServers(use: (served: string) => Promise<number>): Promise<nu
 
 // The closing lines are those of the other suites, so that one script counts them all.
 async function runTests(python: string, served: string): Promise<number> {
+  const tools = process.env['PRIORBOOK_FULL'] === '1' ? 'requirements-hftbacktest.txt' : undefined
   const env = {
     ...process.env,
+    // It needs an older numpy than the tests.
+    ...(tools === undefined ? {} : { PRIORBOOK_HFT_PYTHON: preparePython(tools) }),
     PRIORBOOK_SERVED: served,
     PRIORBOOK_ROOT: root,
     PRIORBOOK_NODE: process.execPath,
