@@ -28,6 +28,8 @@ const CLIENTS = 'tests/clients/**/*.test.ts'
 const CLUSTER = 'tests/cluster/**/*.test.ts'
 // Tests with promtool and a real Prometheus, which they install from Debian: `npm run test:ops`.
 const OPS = 'tests/ops/**/*.test.ts'
+// Tests of the published packages, which they pack and install into empty folders: `npm run test:packages`.
+const PACKAGES = 'tests/packages/**/*.test.ts'
 // Tests in a browser: `npm run test:browser` builds the explorer first.
 const BROWSER = 'tests/browser/**/*.browser.ts'
 
@@ -46,7 +48,7 @@ export default defineConfig({
         test: {
           name: 'units',
           include: ['packages/*/src/**/*.test.ts', 'tests/**/*.test.ts'],
-          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS, CLUSTER, OPS],
+          exclude: [...CAPTURE, ...END_TO_END, PEERS, CLIENTS, CLUSTER, OPS, PACKAGES],
           // One more than two cores, because tests wait for sockets and disks. A further one would load
           // and optimize all code once more.
           maxWorkers: 3,
@@ -102,6 +104,16 @@ export default defineConfig({
           include: [OPS],
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          experimental: NATIVE,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'packages',
+          include: [PACKAGES],
+          globalSetup: ['tests/packages/setup.ts'],
+          maxWorkers: 2,
           experimental: NATIVE,
         },
       },

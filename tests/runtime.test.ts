@@ -29,6 +29,7 @@ const ROOT = join(import.meta.dirname, '..')
 const PROGRAMS = [
   'packages/sdk/bin/priorbook.mjs',
   'packages/service/bin/priorbook-server.mjs',
+  'packages/service/bin/priorbook.mjs',
   'packages/emulator/bin/priorbook-emulator.mjs',
 ]
 

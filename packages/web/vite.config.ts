@@ -29,6 +29,8 @@ export default defineConfig({
     // The page's content security policy forbids inline scripts and data: addresses for scripts.
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // The licences of what is bundled go with it.
+    license: { fileName: 'licenses.txt' },
     rolldownOptions: { treeshake },
   },
   worker: { rolldownOptions: { treeshake } },

@@ -27,7 +27,7 @@ let report: (text: string) => void = () => {}
 
 // What a page does with the built SDK: no bundler, no Node, the key as a subprotocol.
 const program = (url: string, key: string): string => `
-import { createClient, OrderBook } from '/sdk/index.js'
+import { createClient, OrderBook } from '/sdk/lib/index.js'
 const result = {}
 try {
   const client = createClient({ url: '${url}', key: '${key}', number_format: 'string' })

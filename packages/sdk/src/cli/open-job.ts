@@ -7,6 +7,7 @@ import { createReplayPlatform, replayFiles } from '../replay/replay-node.ts'
 import type { BacktestJob } from './backtest-job.ts'
 import { latencyOf } from './latency-options.ts'
 import type { MarketName } from './options.ts'
+import { offerSdk } from './strategy-imports.ts'
 import { readRevisions } from './tape-cache.ts'
 
 /** The options of the runs of a job. */
@@ -74,6 +75,7 @@ function downloadsOf(
 
 /** Loads a module, which gives its strategy as `strategy` or as its default. */
 export async function loadStrategy(url: string): Promise<Strategy | StrategyFactory> {
+  offerSdk()
   const module = (await import(url)) as { readonly strategy?: unknown; readonly default?: unknown }
   const found = module.strategy ?? module.default
   if (typeof found === 'function' || (typeof found === 'object' && found !== null)) return found

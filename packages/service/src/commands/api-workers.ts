@@ -1,10 +1,10 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
 import { totalmem } from 'node:os'
-import { fileURLToPath } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { addTallies, endedTally, NO_TALLY, type ApiTally } from '../lib/api-tally.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
+import { siblingModule } from '../lib/sibling-module.ts'
 import type { InstrumentRef } from '../store/store.ts'
 import type { ParentMessage, WorkerMessage, WorkerOptions } from './api-worker.ts'
 
@@ -23,7 +23,7 @@ const YOUNG_GENERATION = '--max-semi-space-size=4'
 // With a bound V8 collects when the heap has grown by about a half; without one, when it is four times as
 // large. A worker needs 50 to 100 MB.
 const OLD_GENERATION = `--max-old-space-size=${Math.min(1024, Math.floor(totalmem() / 4_000_000))}`
-const ENTRY = fileURLToPath(new URL('./api-worker.ts', import.meta.url))
+const ENTRY = siblingModule('api-worker', import.meta.url)
 // How long a worker may take to finish its requests before it is killed.
 const KILL_MS = 15_000
 const MIN_PAUSE_MS = 100

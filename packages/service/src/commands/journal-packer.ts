@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { siblingModule } from '../lib/sibling-module.ts'
 import type { PackerMessage } from './journal-packer-child.ts'
 
 type Log = {
@@ -8,7 +8,7 @@ type Log = {
   warn(fields: object, message: string): void
 }
 
-const ENTRY = fileURLToPath(new URL('./journal-packer-child.ts', import.meta.url))
+const ENTRY = siblingModule('journal-packer-child', import.meta.url)
 const YOUNG_GENERATION = '--max-semi-space-size=4'
 const RESTART_MS = 60_000
 

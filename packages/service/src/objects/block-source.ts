@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { ERROR_CODES, PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
 import { BoundedMap } from '../lib/bounded-map.ts'
+import { siblingModule } from '../lib/sibling-module.ts'
 import { openDiskCache, type DiskCache } from './disk-cache.ts'
 import type { ObjectStore } from './object-store.ts'
 import { openObjects } from './open-objects.ts'
@@ -11,7 +11,7 @@ export const BLOCK_BYTES = 262_144
 
 // Blocks in memory: what lies in one is read piece by piece.
 const MAX_RECENT = 16
-const CHILD = fileURLToPath(new URL('fetch-blocks.ts', import.meta.url))
+const CHILD = siblingModule('fetch-blocks', import.meta.url)
 const CHILD_MS = 60_000
 const CHILD_WORDS = 65_536
 

@@ -1,14 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { createRequire, stripTypeScriptTypes } from 'node:module'
-import { dirname, join } from 'node:path'
+import { stripTypeScriptTypes } from 'node:module'
 import { hash } from 'node:crypto'
 import { PROBLEMS, STREAM_ERRORS } from '@priorbook/sdk/wire'
+import { findExplorer } from '../../lib/find-explorer.ts'
 
 /**
  * `/docs`: renders the OpenAPI document of this server in the browser, with a form to try every route.
  *
  * Its script is `packages/web/src/docs/docs.ts`, where compiler and linter see it. It is read and its
- * types are stripped when the page is first requested, so that the docs need no build.
+ * types are stripped when the page is first requested, so that the docs need no build. The published package has it as
+ * JavaScript.
  */
 export function toDocsPage(hasExplorer: boolean): string {
   const guides = hasExplorer ? GUIDES : ''
@@ -17,15 +18,11 @@ export function toDocsPage(hasExplorer: boolean): string {
 }
 
 function readScript(): string {
-  const { resolve } = createRequire(import.meta.url)
-  let file: string
-  try {
-    file = join(dirname(resolve('@priorbook/web/package.json')), 'src/docs/docs.ts')
-  } catch {
-    // A service that was installed without the explorer: the page shows its links alone.
-    return ''
-  }
-  return withoutWarnings(() => stripTypeScriptTypes(readFileSync(file, 'utf8')))
+  const file = findExplorer()?.docsScript
+  // A service that was installed without the explorer: the page shows its links alone.
+  if (file === undefined) return ''
+  const text = readFileSync(file, 'utf8')
+  return file.endsWith('.ts') ? withoutWarnings(() => stripTypeScriptTypes(text)) : text
 }
 
 // Node runs this service by stripping types, yet warns that the same function is experimental.

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import { createRequire } from 'node:module'
-import { dirname, extname, join, relative, sep } from 'node:path'
+import { extname, join, relative, sep } from 'node:path'
 import { Problem } from '@priorbook/sdk/wire'
 import { ALLOW } from '../http/headers.ts'
 import { createEncodingChooser } from '../http/negotiate.ts'
 import { hasBody, type PendingRequest } from '../http/request.ts'
 import { isKnown } from '../http/response-tag.ts'
+import { findExplorer } from '../../lib/find-explorer.ts'
 
 /** One file of the explorer, with its compressed forms. */
 export type WebFile = {
@@ -41,7 +41,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const COMPRESSED = new Set(['.br', '.gz'])
 
 /** Reads the explorer into memory; undefined where it has not been built. */
-export function readWebFiles(folder = builtFolder()): WebFiles | undefined {
+export function readWebFiles(folder = findExplorer()?.files): WebFiles | undefined {
   if (folder === undefined || !existsSync(join(folder, 'index.html'))) return undefined
   const files = new Map<string, WebFile>()
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -66,16 +66,6 @@ export function readWebFiles(folder = builtFolder()): WebFiles | undefined {
 
 function readIfPresent(path: string): Buffer | undefined {
   return existsSync(path) ? readFileSync(path) : undefined
-}
-
-function builtFolder(): string | undefined {
-  try {
-    const { resolve } = createRequire(import.meta.url)
-    return join(dirname(resolve('@priorbook/web/package.json')), 'dist')
-  } catch {
-    // A service that was installed without the explorer.
-    return undefined
-  }
 }
 
 /** The addresses of the explorer: one page serves them all. */

@@ -1,31 +1,16 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawnSync } from 'node:child_process'
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { invite, packed } from './stranger.ts'
 
 const root = join(import.meta.dirname, '../..')
-const folder = mkdtempSync(join(tmpdir(), 'priorbook-pack-'))
-const built = join(folder, 'built')
-const clean = join(folder, 'clean')
-const env = {
-  ...process.env,
-  PATH: [dirname(process.execPath), process.env['PATH']].join(':'),
-  npm_config_cache: join(folder, 'cache'),
-  npm_config_update_notifier: 'false',
-}
+const stranger = invite('sdk')
+const { home: clean } = stranger
 
-beforeAll(() => {
-  execFileSync(process.execPath, [join(root, 'scripts/build-package.mjs'), 'sdk', '--out', built])
-  const quiet = ['--silent', '--ignore-scripts', '--no-audit', '--no-fund', '--offline']
-  execFileSync('npm', ['pack', ...quiet, '--pack-destination', folder], { cwd: built, env })
-  mkdirSync(clean)
-  writeFileSync(join(clean, 'package.json'), '{"name":"clean","private":true,"type":"module"}')
-  const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))!
-  execFileSync('npm', ['install', ...quiet, join(folder, tarball)], { cwd: clean, env })
-}, 180_000)
+beforeAll(() => stranger.install(...packed('priorbook-sdk')), 600_000)
 
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+afterAll(() => stranger.leave())
 
 /** Runs a program in the clean folder, where nothing of the workspace is to be found. */
 function run(
@@ -33,7 +18,7 @@ function run(
   code: string,
 ): { status: number | null; stdout: string; stderr: string } {
   writeFileSync(join(clean, name), code)
-  return spawnSync(process.execPath, [name], { cwd: clean, encoding: 'utf8' })
+  return stranger.run('node', [name])
 }
 
 const IMPORT = /^(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/gm
@@ -50,7 +35,7 @@ describe('the packed SDK', () => {
     const files = readdirSync(home, { recursive: true }) as string[]
     expect(files.filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))).toEqual([])
     expect(files.filter((name) => /\.(test|bench|testing)\./.test(name))).toEqual([])
-    expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'index.js']))
+    expect(files).toEqual(expect.arrayContaining(['README.md', 'LICENSE', 'lib/index.js']))
     const { private: isPrivate, dependencies } = JSON.parse(
       readFileSync(join(home, 'package.json'), 'utf8'),
     ) as Record<string, unknown>
@@ -58,15 +43,11 @@ describe('the packed SDK', () => {
   })
 
   it('is imported by every door', () => {
-    const doors = Object.keys(
-      (
-        JSON.parse(readFileSync(join(root, 'packages/sdk/package.json'), 'utf8')) as {
-          exports: object
-        }
-      ).exports,
+    const wanted = Object.keys(manifestOf(join(root, 'packages/sdk')).exports!)
+    const doors = doorsOf(clean)
+    expect(doors).toHaveLength(
+      wanted.filter((name) => name !== './mcp' && !name.endsWith('.json')).length,
     )
-      .map((name) => name.replace('.', '@priorbook/sdk'))
-      .filter((door) => door !== OPTIONAL_DOOR)
     const code = doors.map(
       (door) => `console.log(${JSON.stringify(door)}, Object.keys(await import('${door}')).length)`,
     )
@@ -113,21 +94,18 @@ describe('the packed SDK', () => {
       if (/(?<![.\w])(Buffer|process|setImmediate)[.(]/.test(text)) found.push(`${file} uses Node`)
     }
     for (const door of ['', 'client/', 'wire/', 'domain/', 'tape/', 'replay/', 'backtest/']) {
-      visit(join(home, door, 'index.js'))
+      visit(join(home, 'lib', door, 'index.js'))
     }
     expect(found).toEqual([])
     expect(seen.size).toBeGreaterThan(60)
   })
 
   it('runs the command line', () => {
-    const program = join(clean, 'node_modules/.bin/priorbook')
-    const help = spawnSync(program, ['--help'], { cwd: clean, encoding: 'utf8', env })
+    const help = stranger.run('priorbook', ['--help'])
     expect([help.status, help.stderr]).toEqual([0, ''])
     expect(help.stdout).toContain('Usage: priorbook COMMAND')
-    const none = spawnSync(program, ['whoami', '--url', 'http://127.0.0.1:9', '-q'], {
-      cwd: clean,
-      encoding: 'utf8',
-      env: { ...env, PRIORBOOK_KEY: 'pb_live_none' },
+    const none = stranger.run('priorbook', ['whoami', '--url', 'http://127.0.0.1:9', '-q'], {
+      env: { PRIORBOOK_KEY: 'pb_live_none' },
     })
     expect(none.status).toBe(5)
   }, 120_000)
@@ -156,19 +134,69 @@ describe('the packed SDK', () => {
         error instanceof PriorbookApiError ? error.code : undefined
       `,
     )
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    for (const module of [
+      { module: 'nodenext' },
+      { module: 'esnext', moduleResolution: 'bundler' },
+    ]) {
+      const options = {
+        strict: true,
+        ...module,
+        target: 'es2024',
+        lib: ['es2024', 'dom', 'dom.iterable', 'dom.asynciterable'],
+        types: [],
+        noEmit: true,
+        skipLibCheck: false,
+      }
+      const config = { compilerOptions: options, files: ['consumer.ts'] }
+      writeFileSync(join(clean, 'tsconfig.json'), JSON.stringify(config))
+      const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', clean], {
+        encoding: 'utf8',
+      })
+      expect([module, status, stdout]).toEqual([module, 0, ''])
+    }
+  })
+
+  it('has declarations behind every door of Node that a strict program accepts', () => {
+    const { devDependencies } = manifestOf(root)
+    stranger.install(`@types/node@${devDependencies!['@types/node']}`)
+    const lines = doorsOf(clean).map((door, index) => {
+      const name = `door${index}`
+      return `import * as ${name} from '${door}'\nconsole.log(${name})`
+    })
+    writeFileSync(join(clean, 'doors.ts'), lines.join('\n'))
     const options = {
       strict: true,
+      exactOptionalPropertyTypes: true,
+      noUncheckedIndexedAccess: true,
       module: 'nodenext',
       target: 'es2024',
-      lib: ['es2024', 'dom', 'dom.iterable', 'dom.asynciterable'],
-      types: [],
+      lib: ['es2024', 'esnext.iterator', 'esnext.disposable'],
+      types: ['node'],
       noEmit: true,
       skipLibCheck: false,
     }
-    const config = { compilerOptions: options, files: ['consumer.ts'] }
+    const config = { compilerOptions: options, files: ['doors.ts'] }
     writeFileSync(join(clean, 'tsconfig.json'), JSON.stringify(config))
     const tsc = join(root, 'node_modules/typescript/bin/tsc')
     const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', clean], { encoding: 'utf8' })
     expect([status, stdout]).toEqual([0, ''])
   })
 })
+
+type Manifest = {
+  readonly exports?: object
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+// Those of the packed manifest, without the one that needs another package and the manifest itself.
+function doorsOf(folder: string): string[] {
+  const { exports = {} } = manifestOf(join(folder, 'node_modules/@priorbook/sdk'))
+  return Object.keys(exports)
+    .map((name) => name.replace('.', '@priorbook/sdk'))
+    .filter((door) => door !== OPTIONAL_DOOR && !door.endsWith('.json'))
+}
