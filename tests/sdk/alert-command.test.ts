@@ -56,10 +56,10 @@ it('follows a rule on the stream and prints its crossings', async () => {
     '2',
     '--json',
   )
-  let ended = false
-  void running.then(() => (ended = true))
+  const over = new AbortController()
+  void running.then(() => over.abort())
   // Crossings until two were printed.
-  for (let second = 120; !ended; second += 10) {
+  for (let second = 120; !over.signal.aborted; second += 10) {
     await writer.book(second, [['0.39', '10']], [['0.41', '10']])
     await writer.book(second + 1, [['0.69', '10']], [['0.71', String(second)]])
     await new Promise((resolve) => setTimeout(resolve, 20))
