@@ -1,5 +1,5 @@
 import { request as httpRequest } from 'node:http'
-import { gunzipSync, zstdDecompressSync } from 'node:zlib'
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { PROBLEMS, type PageBuffer } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { ACCOUNT_ROUTES } from './routes/index.ts'
@@ -128,7 +128,10 @@ describe('an answer', () => {
     const gzip = await as('gzip')
     expect(gzip.headers['content-encoding']).toBe('gzip')
     expect(gunzipSync(gzip.bytes).toString()).toBe(plain.text)
-    expect((await as('zstd;q=0, br')).headers['content-encoding']).toBeUndefined()
+    const brotli = await as('gzip, deflate, br')
+    expect(brotli.headers['content-encoding']).toBe('br')
+    expect(brotliDecompressSync(brotli.bytes).toString()).toBe(plain.text)
+    expect((await as('zstd;q=0, deflate')).headers['content-encoding']).toBeUndefined()
     expect((await as('zstd;q=0.1, gzip;q=0.9')).headers['content-encoding']).toBe('gzip')
     const small = await ask('/v3/health', { headers: { 'accept-encoding': 'gzip' } })
     expect(small.headers['content-encoding']).toBeUndefined()
