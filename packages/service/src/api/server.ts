@@ -28,7 +28,7 @@ export type ApiServerOptions = AppOptions & {
   /** Answers by TLS with this certificate; the files are read again when they change. */
   readonly tls?: CertificateFiles
   /** Clocks and bounds of the stream. */
-  readonly stream?: Pick<StreamOptions, 'timing' | 'limits' | 'clock'>
+  readonly stream?: Pick<StreamOptions, 'timing' | 'limits' | 'clock' | 'isCompressed'>
 }
 
 /** A server of the interface. */

@@ -45,6 +45,8 @@ export type WorkerOptions = {
   readonly alerts?: AlertOptions
   /** Proxies whose word on the address of a client is taken. */
   readonly trustProxy: readonly string[]
+  /** Whether messages of the stream are compressed for clients that ask for it. */
+  readonly isStreamCompressed: boolean
   /** Absent where only the operator gives out keys. */
   readonly signup?: { readonly bits: number; readonly perMinute: number }
   /** Absent for plain HTTP. */
@@ -135,6 +137,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
     ...(options.startKey === undefined ? {} : { startKey: options.startKey }),
     ...(options.signup === undefined ? {} : { signup: options.signup }),
     clientAddress: createClientAddress(options.trustProxy),
+    stream: { isCompressed: options.isStreamCompressed },
     ...(options.tls === undefined ? {} : { tls: options.tls }),
     ...(options.corsOrigin === '' ? {} : { corsOrigin: options.corsOrigin }),
     ...(isEmulated ? { notice: EMULATED, demo: { store, notice: EMULATED } } : {}),

@@ -62,6 +62,7 @@ export async function serveApi(options: {
       ...(config.store === '' ? { alerts: alertsOf(config, data) } : {}),
       trustProxy: config.api.trustProxy,
       ...signupOf(config.api),
+      isStreamCompressed: config.api.streamDeflate === 'on',
       ...(tls === undefined ? {} : { tls }),
       logLevel: config.log.level,
       isTracing: config.tracing.export !== 'off',

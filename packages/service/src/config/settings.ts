@@ -93,6 +93,11 @@ const SETTINGS = {
       10,
       'Requests for keys of one address in a minute, of IPv6 of one network of 64 bits.',
     ),
+    streamDeflate: setting(
+      word(['on', 'off']),
+      'on',
+      'Whether messages of the stream are compressed for clients that ask for it (permessage-deflate).',
+    ),
     trustProxy: setting(
       texts(),
       [],

@@ -11,18 +11,13 @@ import { StreamProblem } from './request.ts'
 export class ClientOutput {
   readonly subscriber: Subscriber
   private readonly connection: string
-  private readonly socket: Socket
+  private readonly sink: Sink
   private readonly log: RequestLog | undefined
 
-  constructor(
-    connection: string,
-    subscriber: Subscriber,
-    socket: Socket,
-    log: RequestLog | undefined,
-  ) {
+  constructor(connection: string, subscriber: Subscriber, sink: Sink, log: RequestLog | undefined) {
     this.connection = connection
     this.subscriber = subscriber
-    this.socket = socket
+    this.sink = sink
     this.log = log
   }
 
@@ -49,7 +44,7 @@ export class ClientOutput {
       return
     }
     const message = toErrorMessage(error)
-    if (message !== undefined) this.socket.write(toFrame(message))
+    if (message !== undefined) this.sink.write(toFrame(message))
   }
 
   logError(error: unknown): void {

@@ -20,6 +20,7 @@ import type { RequestLog } from '../http/log.ts'
 import { instrumentOf } from '../markets/instruments.ts'
 import type { ApiContext } from '../route.ts'
 import { admitKey } from './auth.ts'
+import { keptOffers, windowOf } from './deflate.ts'
 import { STREAM_TIMING, type SessionServices, type StreamTiming } from './services.ts'
 import { StreamSession } from './session.ts'
 
@@ -40,6 +41,8 @@ export type StreamOptions = {
   readonly limits?: Partial<SubscriberLimits>
   /** Runs heartbeats, timeouts and ticks; the system clock by default. */
   readonly clock?: Clock
+  /** Offers compressed messages to clients that ask for them. */
+  readonly isCompressed?: boolean
 }
 
 /** True for upgrade requests to a stream. */
@@ -61,13 +64,9 @@ const MAX_PAYLOAD = 1_048_576
 export class StreamServer {
   private readonly options: StreamOptions
   private readonly clock: Clock
-  private readonly sockets = new WebSocketServer({
-    noServer: true,
-    clientTracking: false,
-    perMessageDeflate: false,
-    maxPayload: MAX_PAYLOAD,
-    handleProtocols: (names) => (names.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
-  })
+  private readonly sockets: WebSocketServer
+  /** The extensions that were accepted, by upgrade request. */
+  private readonly accepted = new WeakMap<IncomingMessage, string>()
   /** The demo may read the same store, and then shares its hub. */
   private readonly hubs = new Map<StoreReader, StoreHubs>()
   private readonly sessions = new Set<StreamSession>()
@@ -83,6 +82,11 @@ export class StreamServer {
   constructor(options: StreamOptions) {
     this.options = options
     this.clock = options.clock ?? SYSTEM_CLOCK
+    this.sockets = createSockets(options.isCompressed === true)
+    this.sockets.on('headers', (lines, request) => {
+      const line = lines.find((one) => /^sec-websocket-extensions:/i.test(one))
+      if (line !== undefined) this.accepted.set(request, line)
+    })
     this.rate = { atMs: this.clock.monotonicMs(), sent: 0, perSecond: 0 }
     this.timer = this.clock.setInterval(() => this.pulseSessions(), PULSE_MS).unref()
   }
@@ -188,6 +192,9 @@ export class StreamServer {
     head: Buffer,
     begin: (session: StreamSession) => void,
   ): void {
+    const offers = keptOffers(request.headers['sec-websocket-extensions'])
+    if (offers === undefined) delete request.headers['sec-websocket-extensions']
+    else request.headers['sec-websocket-extensions'] = offers
     this.sockets.handleUpgrade(request, socket, head, (peer) => {
       const id = `${this.idPrefix}-${(++this.sessionCount).toString(36)}`
       // Frames are written to the raw socket, beside the library's control frames.
@@ -200,7 +207,8 @@ export class StreamServer {
       }
       const services = this.servicesOf(context)
       const address = this.options.clientAddress?.(request)
-      const session = new StreamSession(id, services, peer, raw, onGone, address)
+      const client = { socket: peer, raw, window: windowOf(this.accepted.get(request)) }
+      const session = new StreamSession(id, services, client, onGone, address)
       this.sessions.add(session)
       begin(session)
     })
@@ -226,6 +234,21 @@ export class StreamServer {
     for (const { subscriber } of this.sessions) sent += subscriber.messages
     this.rate = { atMs: nowMs, sent, perSecond: ((sent - this.rate.sent) / elapsedMs) * 1000 }
   }
+}
+
+// Neither side keeps a context between messages: what a connection costs in memory does not grow by compression.
+function createSockets(isCompressed: boolean): WebSocketServer {
+  return new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: isCompressed && {
+      serverNoContextTakeover: true,
+      clientNoContextTakeover: true,
+      concurrencyLimit: 4,
+    },
+    maxPayload: MAX_PAYLOAD,
+    handleProtocols: (names) => (names.has(STREAM_PROTOCOL) ? STREAM_PROTOCOL : false),
+  })
 }
 
 /** The hubs of one store. */

@@ -7,6 +7,7 @@ import type { PlanGrant } from '../auth/grant.ts'
 import { readText, refuseUnknownMembers } from '../members.ts'
 import { admitKey, SessionAuth } from './auth.ts'
 import { ClientOutput, SocketSink } from './client-output.ts'
+import { DeflatingSink } from './deflate.ts'
 import { Heartbeat } from './heartbeat.ts'
 import { ReferenceSubscriptions } from './reference-subscriptions.ts'
 import { Replays } from './replays.ts'
@@ -35,6 +36,14 @@ const USAGE_MS = 5000
 // How long a client may take to answer a close before its socket is cut.
 const CLOSE_MS = 2000
 
+/** A client that has connected: the library's socket, which reads, and the one below, which frames are written to. */
+export type ConnectedClient = {
+  readonly socket: WebSocket
+  readonly raw: Socket
+  /** The window of compressed messages; undefined where the client takes none. */
+  readonly window?: number | undefined
+}
+
 /** One connection: receives requests and runs them in order. */
 export class StreamSession {
   readonly id: string
@@ -57,8 +66,7 @@ export class StreamSession {
   constructor(
     id: string,
     services: SessionServices,
-    socket: WebSocket,
-    raw: Socket,
+    { socket, raw, window }: ConnectedClient,
     onGone: () => void,
     address: string = String(raw.remoteAddress),
   ) {
@@ -70,8 +78,9 @@ export class StreamSession {
     this.openedMs = clock.monotonicMs()
     this.usageMs = this.openedMs
     const onStalled = (): void => this.refuse(new StreamProblem('slow_reader'), 'slow_reader')
-    this.subscriber = new Subscriber(new SocketSink(raw), onStalled, limits)
-    this.output = new ClientOutput(id, this.subscriber, raw, log)
+    const sink = window === undefined ? new SocketSink(raw) : new DeflatingSink(raw, window)
+    this.subscriber = new Subscriber(sink, onStalled, limits)
+    this.output = new ClientOutput(id, this.subscriber, sink, log)
     this.auth = new SessionAuth(access, context, address)
     this.subscriptions = new Subscriptions(services, this.output)
     this.references = new ReferenceSubscriptions(services, this.output)
