@@ -62,9 +62,7 @@ class Base:
             self._settings, self.place(path), query, lambda response: parse_answer(data_type, response), timeout=timeout
         )
 
-    def write_steps(
-        self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None
-    ) -> Steps[Answer[Any]]:
+    def write_steps(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Steps[Answer[Any]]:
         return request_steps(
             self._settings,
             path,

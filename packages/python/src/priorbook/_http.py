@@ -101,7 +101,12 @@ def request_steps(
         except ClientError as cause:
             error = cause
         wait = _wait_of(error)
-        if wait is None or write is not None or attempt > settings.retry.retries or wait > settings.retry.max_retry_after:
+        if (
+            wait is None
+            or write is not None
+            or attempt > settings.retry.retries
+            or wait > settings.retry.max_retry_after
+        ):
             raise error
         delay = settings.retry.delay(attempt, wait)
         if settings.on_retry is not None:
