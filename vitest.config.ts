@@ -16,8 +16,8 @@ const END_TO_END = [
   // Tapes of thousands of markets; tapes and journals that are damaged at many places; merged recorders.
   'packages/service/src/{derive/repair,recorder/{hostile,memory}}.test.ts',
   'packages/service/src/store/embedded/{damage,labels,log-repair,search,merge/{merge,cases,skew}}.test.ts',
-  // Chunks in other storage, through folders and processes that are killed.
-  'packages/service/src/store/embedded/cold/*.test.ts',
+  // Chunks in other storage and in packs, through folders and processes that are killed.
+  'packages/service/src/store/embedded/{cold,packs}/*.test.ts',
 ]
 // Tests that read our files with other people's programs: `npm run test:peers` installs those first.
 const PEERS = 'tests/peers/**/*.test.ts'

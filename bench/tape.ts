@@ -16,6 +16,7 @@ import { measureEmulated, measurePacked } from './lib/packed-journal.ts'
 import { planSeed, type Plan } from './lib/plan.ts'
 import { syncMs, withScratch } from './lib/scratch.ts'
 import { COLD_CACHE_BYTES, planStore } from './lib/store-plan.ts'
+import { packCopy, printColumns } from './lib/packed-tape.ts'
 import { prepareTape } from './lib/tape.ts'
 
 const READ_BUDGET_MS = 20_000
@@ -41,8 +42,13 @@ export async function benchTape(): Promise<Record<string, number | string>> {
     const observations = instruments.reduce((sum, { lastSequence }) => sum + lastSequence, 0)
     const journal = journalStats(data.journal, 'venueb').bytes
 
+    const packedFile = await packCopy(vacuumed, join(folder, 'packed'))
+    printColumns(vacuumed, packedFile, observations)
     const reads = await measureStore(vacuumed)
     const replay = await measureReplay(vacuumed, reads.densest)
+    // The same reads of the same rows, in the same run.
+    const old = await measureStore(packedFile)
+    const oldReplay = await measureReplay(packedFile, reads.densest)
     const feeds = readFeeds(recordings, 60_000)
     // Warm like the reads: a recorder runs for days. The first round is thrown away.
     await measureAppend(join(folder, 'warm'), feeds, 6, 100, 240_000)
@@ -51,16 +57,20 @@ export async function benchTape(): Promise<Record<string, number | string>> {
     const packed = await measurePacked(data.journal)
     const emulated = await measureEmulated(folder)
     const tapeBytes = statSync(vacuumed).size / observations
+    const packedBytes = statSync(packedFile).size / observations
     return {
       observations,
       sync_ms: rounded(sync),
-      bytes_per_observation: rounded(tapeBytes),
+      bytes_per_observation: rounded(packedBytes),
+      bytes_per_observation_unpacked: rounded(tapeBytes),
       journal_bytes_per_observation: rounded(journal / observations),
       ...packed,
       ...emulated,
-      bytes_together: rounded(tapeBytes + packed['journal_bytes_per_message']!),
+      bytes_together: rounded(packedBytes + packed['journal_bytes_per_message']!),
       ...reads.figures,
+      ...packedFigures(old.figures),
       replay_per_s: rounded(replay),
+      replay_packed_per_s: rounded(oldReplay),
       append_per_s: rounded(append),
       append_1000_per_s: rounded(append1000),
       import_s: rounded(imported.seconds),
@@ -68,6 +78,12 @@ export async function benchTape(): Promise<Record<string, number | string>> {
       rss_mb: rounded(Math.max(imported.rssMb, reads.rssMb)),
     }
   })
+}
+
+// `page_100_ms` of packed rows is `page_100_packed_ms`.
+function packedFigures(figures: Record<string, number>): Record<string, number> {
+  const timed = Object.entries(figures).filter(([key]) => key.endsWith('_ms'))
+  return Object.fromEntries(timed.map(([key, value]) => [key.replace(/_ms$/, '_packed_ms'), value]))
 }
 
 // The command a user types, in a process of its own: start-up and the sealing at the end included.
@@ -182,9 +198,10 @@ async function measureReplay(file: string, ref: InstrumentRef): Promise<number> 
   const replay = async (): Promise<void> => {
     const store: Store = openEmbeddedStore({ file, readOnly: true })
     rows = 0
-    for await (const { kind, bytes } of store.chunks(ref)) {
-      if (kind !== 'book') continue
-      decoder.decode(openChunk(bytes, platform), platform, columns, { numbers: false })
+    for await (const stored of store.chunks(ref)) {
+      if (stored.kind !== 'book') continue
+      const chunk = stored.chunk ?? openChunk(stored.bytes, platform)
+      decoder.decode(chunk, platform, columns, { numbers: false })
       loadBase(ladder, columns)
       const { changeEnd, key, size, count } = columns
       let at = 0

@@ -35,6 +35,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     rebuild: async () => (await import('./commands/rebuild.ts')).rebuildCommand,
     prove: async () => (await import('./commands/prove.ts')).proveCommand,
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
+    tape: async () => (await import('./commands/tape.ts')).tapeCommand,
     journal: async () => (await import('./commands/journal.ts')).journalCommand,
     cold: async () => (await import('./commands/cold.ts')).coldCommand,
     lake: async () => (await import('./commands/lake.ts')).lakeCommand,

@@ -50,9 +50,16 @@ export type Chunk = {
   readonly header: ChunkHeader
   readonly headerBytes: Uint8Array
   readonly sections: readonly Section[]
+  /** Of a chunk in a pack: the stored bytes that contain it; sections then unpack when they are read. */
+  readonly stretch?: Uint8Array
 }
 
-type Section = { readonly rawLength: number; readonly stored: Uint8Array; readonly packed: boolean }
+/** One column of a chunk as it is stored. */
+export type Section = {
+  readonly rawLength: number
+  readonly stored: Uint8Array
+  readonly packed: boolean
+}
 
 /** An encoded chunk and the hash that the next one chains to. */
 export type EncodedChunk = { readonly bytes: Uint8Array; readonly hash: Uint8Array }
@@ -78,14 +85,25 @@ export function encodeChunk(
   if (header.count > MAX_ROWS || columns.some(({ length }) => length > MAX_RAW)) {
     throw new PriorbookError('unrepresentable', `${header.count} rows are too many for one chunk`)
   }
-  const { head, out } = scratch
+  const { head } = scratch
   head.clear()
-  out.clear()
   writeHeader(head, header)
+  const bytes = assembleChunk(head.view(), columns, platform)
+  return { bytes, hash: hashOf(head.view(), columns, platform) }
+}
+
+/** The blob of a chunk whose header and columns are known as bytes. */
+export function assembleChunk(
+  head: Uint8Array,
+  columns: readonly Uint8Array[],
+  platform: TapePlatform,
+): Uint8Array {
+  const { out } = scratch
+  out.clear()
   out.uint32(MAGIC)
   out.byte(CHUNK_VERSION)
   out.varint(head.length)
-  out.raw(head.view())
+  out.raw(head)
   out.varint(columns.length)
   for (const column of columns) {
     const packed = column.length > WORTH_PACKING ? platform.compress(column) : column
@@ -95,7 +113,7 @@ export function encodeChunk(
     out.raw(smaller ? packed : column)
   }
   out.uint32(platform.crc32(out.view()))
-  return { bytes: out.copy(), hash: hashOf(head.view(), columns, platform) }
+  return out.copy()
 }
 
 /** Verifies a blob's checksum and reads its header; throws `corrupt_chunk`. */
@@ -110,21 +128,27 @@ export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
     throw new PriorbookError('unsupported_format', `chunk format ${version} is not known`)
   }
   const headerBytes = reader.raw(reader.varint())
-  const header = readHeader(new ByteReader(headerBytes))
+  const header = parseHeader(headerBytes)
   const sections: Section[] = []
   const count = reader.varint()
   for (let index = 0; index < count; index++) {
     const rawLength = reader.varint()
     const packedLength = reader.varint()
+    checkLengths(rawLength, packedLength)
     const packed = packedLength > 0
-    if (rawLength > (packed ? Math.min(MAX_RAW, packedLength * MAX_RATIO) : MAX_RAW)) {
-      throw corrupt('a column is too long')
-    }
-    if (packed && packedLength >= rawLength) throw corrupt('a column was packed for nothing')
     sections.push({ rawLength, packed, stored: reader.raw(packed ? packedLength : rawLength) })
   }
   reader.finish()
   return { header, headerBytes, sections }
+}
+
+/** Throws where a column of this length cannot have so many stored bytes; 0 means that it is not compressed. */
+export function checkLengths(rawLength: number, packedLength: number): void {
+  const packed = packedLength > 0
+  if (rawLength > (packed ? Math.min(MAX_RAW, packedLength * MAX_RATIO) : MAX_RAW)) {
+    throw corrupt('a column is too long')
+  }
+  if (packed && packedLength >= rawLength) throw corrupt('a column was packed for nothing')
 }
 
 /** Throws for a chunk of another kind, or with the wrong number of columns. */
@@ -203,7 +227,9 @@ function writeHeader(out: ByteWriter, header: ChunkHeader): void {
   out.raw(header.previousHash)
 }
 
-function readHeader(reader: ByteReader): ChunkHeader {
+/** Reads the bytes of a header; throws `corrupt_chunk`. */
+export function parseHeader(bytes: Uint8Array): ChunkHeader {
+  const reader = new ByteReader(bytes)
   const kind = CHUNK_KINDS[reader.byte()]
   const origin = ORIGINS[reader.byte()]
   const venue = reader.text()

@@ -26,7 +26,7 @@ import { skipJournal } from '../cluster/skip-journal.ts'
 import { openRecorder, type Recorder } from '../recorder/recorder.ts'
 import type { TakeoverTarget } from '../recorder/taken-tape.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
-import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
+import { openEmbeddedStore, type EmbeddedStore, type MadePack } from '../store/embedded/open.ts'
 import type { Store, StoreReader } from '../store/store.ts'
 import { definitionOf } from '../venues/registry.ts'
 import { defineCommand } from './command.ts'
@@ -34,7 +34,7 @@ import { CONFIG_OPTION, dataFolderOf, isDefaultPort, readConfig } from './comman
 import { startEmulated, toConnectors, type Emulated } from './emulated.ts'
 import { folderOf, hostedLine, openHosted, type HostedFolder } from './hosted-folder.ts'
 import { MAX_OTHER_PORTS, type ApiWorkers } from './api-workers.ts'
-import { packJournals } from './journal-packer.ts'
+import { runPacker } from './packer.ts'
 import { explainLocked, forgetRunning, noteRunning } from './running-service.ts'
 import { serveApi } from './serve-api.ts'
 import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-recorder.ts'
@@ -187,6 +187,8 @@ class Service {
   #keeper: Keeper | undefined
   #scrubber: Scrubber | undefined
   #mover: ColdMover | undefined
+  /** The tape whose old chunks are packed. */
+  #packed: EmbeddedStore | undefined
   #signer: ProofSigner | undefined
   #api: Pick<ApiWorkers, 'tally'> | undefined
   #metrics: string | undefined
@@ -344,7 +346,7 @@ class Service {
       this.#mover?.run(signal, this.#log),
       this.#signer?.run(signal, this.#log),
       this.#findJournals(signal),
-      this.#packJournals(signal),
+      this.#pack(signal),
     ])
     await this.#record(signal)
     await keeping
@@ -354,9 +356,22 @@ class Service {
     return isStopped
   }
 
-  async #packJournals(signal: AbortSignal): Promise<void> {
-    if (!this.#isRecording || this.#config.journal.pack === 'off') return
-    await packJournals(this.#data.journal, signal, this.#log)
+  // The journal and the tape of this folder, by what is set.
+  async #pack(signal: AbortSignal): Promise<void> {
+    const { journal, tape } = this.#config
+    const ageMicros = parseAmount(tape.packAfter)
+    const store = this.#packed
+    const order = {
+      journalDir: this.#isRecording && journal.pack === 'on' ? this.#data.journal : undefined,
+      tape:
+        store === undefined || ageMicros === undefined || tape.pack === 'off'
+          ? undefined
+          : { file: this.#data.tape, ageMicros },
+    }
+    if (order.journalDir === undefined && order.tape === undefined) return
+    const replace = async (made: MadePack): Promise<boolean> =>
+      store === undefined ? false : store.replaceByPack(made)
+    await runPacker(order, replace, signal, this.#log)
   }
 
   // A node has no journal of its own.
@@ -554,6 +569,7 @@ class Service {
     this.#scrubber = new Scrubber(store)
     this.#mover = new ColdMover({ store, journalDir, config: this.#config.cold, restMs: 5 })
     this.#signer = this.#openSigner(store)
+    this.#packed = store
   }
 
   // Roots that cannot be signed must not stop the recording.

@@ -194,6 +194,18 @@ const SETTINGS = {
       'Whether finished files of the journal are packed in the background, to about a quarter of their size.',
     ),
   },
+  tape: {
+    pack: setting(
+      word(['on', 'off']),
+      'on',
+      'Whether old chunks of the tape are packed in the background, to about nine tenths of their size.',
+    ),
+    packAfter: setting(
+      text(SPAN),
+      '7d',
+      'How old the rows of a day are when its chunks are packed, such as 30d or 12h.',
+    ),
+  },
   cold: {
     address: setting(
       text(),

@@ -11,7 +11,6 @@ import {
   utimesSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setTimeout as rest } from 'node:timers/promises'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { JournalBlock } from '@priorbook/sdk/journal'
 import {
@@ -26,6 +25,7 @@ import {
   type Segment,
   type SegmentName,
 } from '@priorbook/sdk/journal/format'
+import { Pace } from '../lib/pace.ts'
 import { toClosingMark, type SealedBlock } from './block-builder.ts'
 import { PackedBatch, PlainBatch } from './pack-batch.ts'
 import { syncFolder, toDiskError, writeFully } from './disk.ts'
@@ -238,25 +238,4 @@ function isSame(one: JournalBlock, at: number, { block: other, index }: Place): 
     one.recorder === other.recorder &&
     Buffer.compare(one.bytes[at]!, other.bytes[index]!) === 0
   )
-}
-
-/** Keeps to a share of the time, so that a recorder beside it has its cores. */
-class Pace {
-  readonly #share: number
-  readonly #signal: AbortSignal | undefined
-  #startedMs = performance.now()
-
-  constructor({ share = 1, signal }: PackOrder) {
-    this.#share = share
-    this.#signal = signal
-  }
-
-  async step(): Promise<void> {
-    this.#signal?.throwIfAborted()
-    if (this.#share >= 1) return
-    const worked = performance.now() - this.#startedMs
-    const limits = this.#signal === undefined ? {} : { signal: this.#signal }
-    await rest(worked / this.#share - worked, undefined, limits)
-    this.#startedMs = performance.now()
-  }
 }

@@ -21,6 +21,7 @@ import {
 import type {
   BookPick,
   BookRun,
+  Chunk,
   ChunkKind,
   Observation,
   SampleColumns,
@@ -589,6 +590,8 @@ export type StoredChunk = {
   readonly lastReceived: number
   readonly sealed: boolean
   readonly bytes: Uint8Array
+  /** Present where the store has the chunk in another form: to decode it, take this, because `bytes` are made of it. */
+  readonly chunk?: Chunk | undefined
 }
 
 /** Some of the chunks of an instrument. */

@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 import { instrumentName } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
-import { nameOf } from './bodies.ts'
+import { isDamage, nameOf } from './bodies.ts'
 import { findCold, insertBody } from './cold/cold-places.ts'
 import { Database } from './database.ts'
-import { writePlace } from './directory.ts'
+import { isSealed, writePlace, type ChunkPlace } from './directory.ts'
 import { listGaps, removeGaps, saveGap } from './gaps.ts'
 import { recount } from './recount.ts'
 import { copyParity } from './parity.ts'
@@ -65,15 +65,39 @@ function sameRows(
   return places.every((place, index) => {
     const other = again[index]!
     if ('lost' in place || 'lost' in other) return false
-    const fresh = rebuilt.bodies.bytes(other)
+    // Sealed chunks are packed later, by which their rows do not change.
+    if (place.form === 'packed' || other.form === 'packed') {
+      const known = hashOf(view, own, place, isDamaged)
+      return known !== undefined && known === hashOf(rebuilt, stream, other, false)
+    }
+    const fresh = rebuilt.bodies.bytes(stream, other)
     const cold = findCold(view.database, place.body)
     if (cold !== undefined && fresh !== undefined) {
       // What other storage lost was noted as a gap when a reader met it.
       return !isDamaged && cold.length === fresh.length && cold.crc === crc32(fresh)
     }
-    const bytes = view.bodies.bytes(place)
+    const bytes = view.bodies.bytes(own, place)
     return bytes !== undefined && fresh !== undefined && Buffer.compare(bytes, fresh) === 0
   })
+}
+
+// Undefined where the chunk is damaged.
+function hashOf(
+  { bodies, database }: View,
+  stream: Stream,
+  place: ChunkPlace,
+  isDamaged: boolean,
+): string | undefined {
+  // What other storage lost was noted as a gap when a reader met it.
+  if (findCold(database, place.body) !== undefined) {
+    return isDamaged ? undefined : bodies.chainHash(stream, place)
+  }
+  try {
+    return bodies.contentHash(stream, place)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return undefined
+  }
 }
 
 function damagedInstruments(database: Database): ReadonlySet<string> {
@@ -95,9 +119,10 @@ function adoptStream(
   const created = createStream(database, stream, stream.maker, { generation, knownFrom, next: 1 })
   for (const place of rebuilt.directory(stream).places) {
     if ('lost' in place) continue
-    const body = insertBody(database, rebuilt.bodies.bytes(place) ?? new Uint8Array(0))
-    writePlace(database, { ...place, stream: created.id, body })
-    if (place.form === 'sealed') noteSealed(database, created.id, place.first)
+    const body = insertBody(database, rebuilt.bodies.bytes(stream, place) ?? new Uint8Array(0))
+    const form = isSealed(place) ? 'sealed' : place.form
+    writePlace(database, { ...place, stream: created.id, form, body })
+    if (isSealed(place)) noteSealed(database, created.id, place.first)
   }
   const { next, changes, head } = stream
   saveStream(database, { ...created, next, changes, head, version })

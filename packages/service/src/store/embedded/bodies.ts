@@ -6,17 +6,19 @@ import {
   decodeSamples,
   decodeTrades,
   openChunk,
+  Pack,
   SampleColumns,
   TradeColumns,
+  unpackChunk,
   type Chunk,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import { BoundedMap } from '../../lib/bounded-map.ts'
-import { findCold } from './cold/cold-places.ts'
+import { coldHashOf, findCold } from './cold/cold-places.ts'
 import { isLost } from '../../objects/object-store.ts'
 import { ColdMiss, type ColdSource } from './cold/cold-source.ts'
 import type { Database } from './database.ts'
-import type { ChunkPlace } from './directory.ts'
+import { countChunksOf, type ChunkPlace } from './directory.ts'
 import type { Stream } from './streams.ts'
 
 // Max bytes of decoded chunks in memory: about 500,000 observations. Pages of a walk share a chunk, and
@@ -24,6 +26,10 @@ import type { Stream } from './streams.ts'
 const CACHE_BYTES = 33_554_432
 // Initial capacity in level changes, before the decoder has verified their number.
 const MOST_CHANGES = 65_536
+
+// Max opened packs in memory, and about how many bytes one has with all its columns unpacked.
+const MAX_PACKS = 32
+const PACK_BYTES = 262_144
 
 // Max chain hashes in memory: 200 bytes each. Computing one unpacks the whole chunk.
 const MAX_CHAIN_HASHES = 16_384
@@ -54,6 +60,7 @@ export class Bodies {
   private readonly books = new Map<string, BookColumns>()
   private readonly chainHashes = new BoundedMap<string, string>(MAX_CHAIN_HASHES)
   private readonly hashes = new WeakMap<BookColumns, string>()
+  private readonly packs: BoundedMap<string, Pack>
   private cachedBytes = 0
   private readonly read: ReadBody | undefined
   private readonly cacheBytes: number
@@ -67,17 +74,17 @@ export class Bodies {
     this.platform = platform
     this.read = options.readBody
     this.cacheBytes = options.cacheBytes ?? CACHE_BYTES
+    this.packs = new BoundedMap(Math.min(MAX_PACKS, Math.ceil(this.cacheBytes / PACK_BYTES)))
     this.cold = options.cold
     this.mayWait = options.mayWait ?? false
   }
 
   /** The checked chunk at a place; `corrupt_chunk` where it is damaged or not what it should be. */
   open(stream: Stream, place: ChunkPlace): Chunk {
-    const bytes = this.bytes(place)
-    if (bytes === undefined) {
+    const chunk = this.find(stream, place)
+    if (chunk === undefined) {
       throw new PriorbookError('corrupt_chunk', `chunk ${nameOf(stream, place)} is missing`)
     }
-    const chunk = openChunk(bytes, this.platform)
     const { header } = chunk
     const fits =
       header.venue === stream.venue &&
@@ -95,8 +102,54 @@ export class Bodies {
     return chunk
   }
 
-  /** The bytes at a place as they are stored. */
-  bytes(place: ChunkPlace): Uint8Array | undefined {
+  private find(stream: Stream, place: ChunkPlace): Chunk | undefined {
+    if (place.form === 'packed') return this.pack(stream, place)?.chunk(place.first)
+    const bytes = this.stored(place)
+    return bytes === undefined ? undefined : openChunk(bytes, this.platform)
+  }
+
+  // The version of the stream is that of its directory, so a number that was given again is not mistaken.
+  private pack(stream: Stream, place: ChunkPlace): Pack | undefined {
+    const name = `${place.body}/${stream.id}/${stream.version}`
+    const known = this.packs.get(name)
+    if (known !== undefined) return known
+    const bytes = this.stored(place)
+    if (bytes === undefined) return undefined
+    const pack = new Pack(bytes, this.platform)
+    this.packs.set(name, pack)
+    return pack
+  }
+
+  /** Reads packs again from the disk, for work that looks for damage. */
+  forgetPacks(): void {
+    this.packs.clear()
+  }
+
+  /** The bytes of the chunk at a place, as it was sealed; undefined where they are missing or damaged. */
+  bytes(stream: Stream, place: ChunkPlace): Uint8Array | undefined {
+    if (place.form !== 'packed') return this.stored(place)
+    const chunk = this.packedChunk(stream, place)
+    return chunk && this.bytesOf(chunk)
+  }
+
+  /** The chunk at a place in a pack; undefined where it is damaged or not in one. */
+  packedChunk(stream: Stream, place: ChunkPlace): Chunk | undefined {
+    if (place.form !== 'packed') return undefined
+    try {
+      return this.open(stream, place)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return undefined
+    }
+  }
+
+  /** The bytes of a packed chunk as it was sealed. */
+  bytesOf(chunk: Chunk): Uint8Array {
+    return unpackChunk(chunk, this.platform)
+  }
+
+  /** The bytes at a place as they are stored: of a chunk, or of the pack that contains it. */
+  stored(place: ChunkPlace): Uint8Array | undefined {
     const elsewhere = this.read?.(place.body)
     if (elsewhere !== undefined) return elsewhere
     const row = this.database.get('SELECT bytes FROM body WHERE id = ?', place.body)
@@ -105,11 +158,13 @@ export class Bodies {
     return this.coldBytes(place.body)
   }
 
-  /** How many bytes are stored at a place. */
-  size({ body }: ChunkPlace): number {
+  /** How many bytes are stored at a place: of a pack the share of each chunk. */
+  size({ body, form }: ChunkPlace): number {
     const sql = `SELECT coalesce((SELECT length(bytes) FROM body WHERE id = ?),
       (SELECT length FROM cold WHERE body = ?), 0) AS bytes`
-    return this.database.get(sql, body, body)!['bytes'] as number
+    const bytes = this.database.get(sql, body, body)!['bytes'] as number
+    if (form !== 'packed') return bytes
+    return Math.floor(bytes / Math.max(1, countChunksOf(this.database, body)))
   }
 
   private coldBytes(body: number): Uint8Array | undefined {
@@ -153,11 +208,18 @@ export class Bodies {
     const name = cacheName(stream, place, false)
     const known = this.chainHashes.get(name)
     if (known !== undefined) return known
-    const cold = findCold(this.database, place.body)
-    const hash = cold?.hash ?? chunkHash(this.open(stream, place), this.platform)
+    const hash =
+      coldHashOf(this.database, place) ??
+      (place.form === 'packed' ? this.pack(stream, place)?.hashOf(place.first) : undefined) ??
+      chunkHash(this.open(stream, place), this.platform)
     const text = Buffer.from(hash).toString('hex')
     this.chainHashes.set(name, text)
     return text
+  }
+
+  /** The same, from all bytes of the chunk as they are now; `corrupt_chunk` where they are damaged. */
+  contentHash(stream: Stream, place: ChunkPlace): string {
+    return Buffer.from(chunkHash(this.open(stream, place), this.platform)).toString('hex')
   }
 
   /** The cached observations at a place, else decoded into the caller's columns. */
@@ -217,8 +279,9 @@ function orLost(fetch: () => Uint8Array): Uint8Array | undefined {
 }
 
 // Half of a SHA-256 of all that decoding reads.
-function hashStored({ headerBytes, sections }: Chunk, platform: TapePlatform): string {
-  const hash = platform.sha256([headerBytes, ...sections.map(({ stored }) => stored)])
+function hashStored({ headerBytes, sections, stretch }: Chunk, platform: TapePlatform): string {
+  const read = stretch === undefined ? sections.map(({ stored }) => stored) : [stretch]
+  const hash = platform.sha256([headerBytes, ...read])
   return Buffer.from(hash.subarray(0, 16)).toString('base64url')
 }
 

@@ -3,8 +3,11 @@ import type { Column, Database, Row } from './database.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 import type { Stream } from './streams.ts'
 
-/** A loose part is written fast and packed again soon; a tight one is small; a sealed chunk is final. */
-const CHUNK_FORMS = ['loose', 'tight', 'sealed'] as const
+/**
+ * A loose part is written fast and packed again soon; a tight one is small; a sealed chunk is final. A packed one is
+ * final, too, and shares its body with its neighbours: a pack, see `packs/`.
+ */
+const CHUNK_FORMS = ['loose', 'tight', 'sealed', 'packed'] as const
 
 /** How final a chunk is. */
 type ChunkForm = (typeof CHUNK_FORMS)[number]
@@ -94,11 +97,24 @@ export function writePlace(database: Database, place: ChunkPlace): void {
   insertRow(database, 'INSERT INTO chunk', COLUMNS, values)
 }
 
+/** True for a chunk that is in the hash chain of its stream. */
+export function isSealed({ form }: ChunkPlace): boolean {
+  return form === 'sealed' || form === 'packed'
+}
+
 /** Removes a chunk and its directory entry; the caller is in a write transaction. */
 export function removePlace(database: Database, place: ChunkPlace): void {
   database.run('DELETE FROM chunk WHERE stream = ? AND first = ?', place.stream, place.first)
+  // A pack goes with the last of its chunks.
+  if (place.form === 'packed' && countChunksOf(database, place.body) > 0) return
   database.run('DELETE FROM body WHERE id = ?', place.body)
   database.run('DELETE FROM cold WHERE body = ?', place.body)
+}
+
+/** How many chunks are in a body, those before a row left out. */
+export function countChunksOf(database: Database, body: number, from = 0): number {
+  const sql = 'SELECT count(*) AS count FROM chunk WHERE body = ? AND first >= ?'
+  return database.get(sql, body, from)!['count'] as number
 }
 
 /** The index of the last place that starts at or before a row, −1 before the first. */

@@ -38,7 +38,8 @@ function readPieces(database: Database, tier: TapeTier, after: KeptPlace): Row[]
     case 'tape':
       return database.all(
         `SELECT chunk.stream AS stream, chunk.first AS first, venue, last_received AS received,
-             coalesce(length(bytes), cold.length, 0) AS bytes
+             coalesce(length(bytes), cold.length, 0) / CASE form WHEN 3
+               THEN (SELECT count(*) FROM chunk own WHERE own.body = chunk.body) ELSE 1 END AS bytes
            FROM chunk JOIN stream ON stream.id = chunk.stream
              LEFT JOIN body ON body.id = chunk.body LEFT JOIN cold ON cold.body = chunk.body
            WHERE (chunk.stream, chunk.first) > (?, ?) ORDER BY chunk.stream, chunk.first LIMIT ?`,

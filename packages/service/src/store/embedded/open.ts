@@ -5,17 +5,21 @@ import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { InstrumentRef, Progress, Store } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
+import { surveyBytes, type ByteSurveyStep } from './byte-survey.ts'
 import { AppendQueue, Session } from './session.ts'
 import { checkCold } from './cold/check.ts'
-import { countCold, ownerOf, type ColdCounts } from './cold/cold-places.ts'
+import { countCold, listAddresses, ownerOf, type ColdCounts } from './cold/cold-places.ts'
 import { createColdSource } from './cold/cold-source.ts'
-import { moveCold, type MoveOrder, type MoveReport } from './cold/move.ts'
+import { movableBytes, moveCold, type MoveOrder, type MoveReport } from './cold/move.ts'
 import { Database } from './database.ts'
 import { removeMarkets } from './old-markets.ts'
 import { removeRevisions } from './old-revisions.ts'
 import { listKept, type KeptPlace, type KeptStep, type TapeTier } from './kept.ts'
 import { removeQuarantined } from './quarantine.ts'
 import { createReader } from './reader.ts'
+import { makePacks, type MadePack } from './packs/make-packs.ts'
+import { planPacks, type PackGroup, type PackPlan } from './packs/plan-packs.ts'
+import { replaceByPack } from './packs/replace-by-pack.ts'
 import { isListed, makeKept } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { SCHEMA_VERSION } from './schema.ts'
@@ -30,6 +34,8 @@ import { Writer, WRITER_STREAMS, type SealLimits } from './writer.ts'
 
 export type { ColdCounts } from './cold/cold-places.ts'
 export type { MoveReport } from './cold/move.ts'
+export type { MadePack } from './packs/make-packs.ts'
+export type { PackGroup, PackPlan } from './packs/plan-packs.ts'
 export { KEPT_START, type KeptPlace, type TapeTier } from './kept.ts'
 export { SCRUB_START, type ScrubPlace } from './scrub.ts'
 export type { SealedChunk } from './sealed-queue.ts'
@@ -67,6 +73,8 @@ export type EmbeddedStore = Store & {
   adopt(rebuiltFile: string, knownFrom: number): Promise<string[]>
   /** Lists what the next chunks, quarantined messages or markets take, a bounded step at a time. */
   listKept(tier: TapeTier, after: KeptPlace): Promise<KeptStep>
+  /** Adds up what the next chunks take, a bounded step at a time. */
+  surveyBytes(after: KeptPlace): Promise<ByteSurveyStep>
   /** Removes what is older than a time, a bounded step at a time. */
   removeSome(what: TapeTier | 'revisions', order: RemovalOrder): Promise<RemovalStep>
   /** Checks the next chunks, a bounded step at a time, and stores gaps for damaged ones. */
@@ -81,12 +89,22 @@ export type EmbeddedStore = Store & {
   readSealed(): Promise<SealedStep | undefined>
   /** Moves chunks to other storage. */
   moveCold(order: MoveOrder): Promise<MoveReport>
+  /** How many bytes of chunks from before a time are in the database. */
+  movableBytes(before: number): Promise<number>
+  /** The addresses of other storage that this tape needs. */
+  coldAddresses(): Promise<readonly string[]>
   /** What is in other storage, at one address or all. */
   coldCounts(address?: string): Promise<ColdCounts>
   /** The number of this tape, by which it knows what it moved; a copy draws its own. */
   owner(): Promise<number>
   /** Forgets that the chunks of a step were sealed. */
   forgetSealed(step: SealedStep): Promise<void>
+  /** Finds chunks from before a time that may be packed, of some streams behind a number. */
+  planPacks(before: number, after: number): Promise<PackPlan>
+  /** Packs such chunks, and compares what can be read from the packs with them; for readers, too. */
+  makePacks(group: PackGroup): Promise<readonly MadePack[]>
+  /** Puts a pack in the place of its chunks; false where they changed since, or the pack does not give them. */
+  replaceByPack(made: MadePack): Promise<boolean>
 }
 
 /** Opens (and creates, unless read-only) the store in one SQLite file. */
@@ -205,6 +223,8 @@ function createStore(
       return { ...report, problems: [...report.problems, ...cold] }
     },
     moveCold: (order) => moveCold(session, platform, order),
+    movableBytes: (before) => session.read(() => movableBytes(database, before)),
+    coldAddresses: () => session.read(() => listAddresses(database)),
     coldCounts: (address) => session.read(() => countCold(database, address)),
     owner: () => session.write(() => database.write(() => ownerOf(database))),
     retain: (before) => session.write(() => removeOlder(view, before)),
@@ -219,6 +239,7 @@ function createStore(
         own.sealAll()
         return adoptStreams(view, rebuiltFile, platform, knownFrom)
       }),
+    surveyBytes: (after) => session.read(() => surveyBytes(database, after)),
     listKept: (tier, after) => session.read(() => listKept(database, tier, after)),
     removeSome: (what, order) =>
       order.isDryRun === true
@@ -230,6 +251,9 @@ function createStore(
     packedPosition: (venue) => session.read(() => readState(database, STATE.packed(venue))),
     readSealed: () => session.read(() => readSealed(database, platform)),
     forgetSealed: (step) => session.write(() => forgetSealed(database, step)),
+    planPacks: (before, after) => session.read(() => planPacks(view, before, after)),
+    makePacks: (group) => session.read(() => makePacks(view, platform, group)),
+    replaceByPack: (made) => session.write(() => replaceByPack(view, platform, made)),
     get repaired() {
       return writer?.repaired
     },

@@ -12,7 +12,7 @@ import { isDamage } from './bodies.ts'
 import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
-import { placeOfOrdinal } from './directory.ts'
+import { isSealed, placeOfOrdinal } from './directory.ts'
 import { countCategories, listEvents } from './event-list.ts'
 import { readEvent } from './events.ts'
 import { LogFollower } from './follow.ts'
@@ -133,7 +133,7 @@ function headOf(view: View, query: HeadQuery): string | undefined {
   for (let index = placeOfOrdinal(places, last); index >= 0; index--) {
     const place = places[index]!
     if (place.first + place.count <= first) return undefined
-    if ('lost' in place || place.form !== 'sealed') continue
+    if ('lost' in place || !isSealed(place)) continue
     try {
       return view.bodies.chainHash(stream, place)
     } catch (error) {
@@ -161,11 +161,23 @@ function chunkFrom(
       range !== undefined &&
       index < places.length - 1 &&
       (lastReceived < range.start || firstReceived >= range.end)
-    const bytes = isOutside ? undefined : view.bodies.bytes(place)
-    if (!isOutside && bytes === undefined) continue
+    const { bodies } = view
     const { kind, metric } = stream
-    const sealed = place.form === 'sealed'
-    return { kind, metric, first, count, firstReceived, lastReceived, sealed, bytes }
+    const sealed = isSealed(place)
+    const found = { kind, metric, first, count, firstReceived, lastReceived, sealed }
+    if (isOutside) return { ...found, bytes: undefined }
+    const chunk = bodies.packedChunk(stream, place)
+    const bytes = place.form === 'packed' ? undefined : bodies.stored(place)
+    if (chunk === undefined && bytes === undefined) continue
+    if (chunk === undefined) return { ...found, bytes }
+    // Compressed again for those who send it.
+    return {
+      ...found,
+      chunk,
+      get bytes() {
+        return bodies.bytesOf(chunk)
+      },
+    }
   }
   return undefined
 }

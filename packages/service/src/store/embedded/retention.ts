@@ -75,7 +75,7 @@ export function removeStep(view: View, order: RemovalOrder): RemovalStep {
       }
       const stream = view.streamById(id)
       const all = oldPlaces(view, stream, before)
-      const old = isDryRun ? all : all.slice(0, STEP_CHUNKS)
+      const old = isDryRun ? all : wholePacks(all.slice(0, STEP_CHUNKS), all)
       if (old.length === 0) continue
       if (old.length < all.length) next = id - 1
       sum.chunks += old.length
@@ -130,6 +130,12 @@ function noteFirsts(
   firsts.set(view, { rows, hasRemoved: hasRemoved || before?.hasRemoved === true })
 }
 
+// The first places without those of a pack that goes on behind them: packs go whole.
+function wholePacks(first: readonly ChunkPlace[], all: readonly ChunkPlace[]): ChunkPlace[] {
+  const next = all[first.length]
+  return next === undefined ? [...first] : first.filter(({ body }) => body !== next.body)
+}
+
 // The chunks of a stream that may go, oldest first. Damaged entries between them go with them.
 function oldPlaces(view: View, stream: Stream, before: number): ChunkPlace[] {
   const { places } = view.directory(stream)
@@ -138,10 +144,11 @@ function oldPlaces(view: View, stream: Stream, before: number): ChunkPlace[] {
   const old: ChunkPlace[] = []
   for (const place of places.slice(0, last)) {
     if ('lost' in place) continue
-    if (place.lastReceived >= limit) break
+    if (place.lastReceived >= limit) return wholePacks(old, [...old, place])
     old.push(place)
   }
-  return old
+  const [newest] = places.slice(last)
+  return newest === undefined || 'lost' in newest ? old : wholePacks(old, [...old, newest])
 }
 
 // True where no row will build on what is stored: of an ended market, of a replaced generation, or of

@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 8
+export const SCHEMA_VERSION = 9
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -379,6 +379,13 @@ CREATE TABLE event_posting (
 ) STRICT, WITHOUT ROWID;
 `
 
+/**
+ * Chunks of form 3 share a body with others: a pack, see `packs/`. chunk_sealed finds the chunks that are not in one.
+ */
+const VERSION_9 = `
+CREATE INDEX chunk_sealed ON chunk (stream, last_received) WHERE form = 2;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
 const STEPS: readonly string[] = [
   VERSION_1,
@@ -389,6 +396,7 @@ const STEPS: readonly string[] = [
   VERSION_6,
   VERSION_7,
   VERSION_8,
+  VERSION_9,
 ]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */

@@ -39,6 +39,7 @@ type Places = readonly (ChunkPlace | LostPlace)[]
  */
 export function scrubStep(view: View, after: ScrubPlace): ScrubStep {
   const { database } = view
+  view.bodies.forgetPacks()
   const ids = database.all(
     'SELECT id FROM stream WHERE id >= ? ORDER BY id LIMIT ?',
     after.stream,
@@ -85,6 +86,7 @@ export function scrubStep(view: View, after: ScrubPlace): ScrubStep {
 /** Checks all chunks of one instrument, after a reader met damage there. */
 export function scrubInstrument(view: View, ref: InstrumentRef): readonly string[] {
   const damaged: string[] = []
+  view.bodies.forgetPacks()
   for (const { id } of listStreamsOf(view.database, ref)) {
     const stream = view.streamById(id)
     const { places } = readDirectory(view.database, stream)

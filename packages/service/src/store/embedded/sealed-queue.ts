@@ -1,6 +1,13 @@
-import { chunkHash, openChunk, type ChunkHeader, type TapePlatform } from '@priorbook/sdk/tape'
+import {
+  chunkHash,
+  isPack,
+  openChunk,
+  Pack,
+  type ChunkHeader,
+  type TapePlatform,
+} from '@priorbook/sdk/tape'
 import { isDamage } from './bodies.ts'
-import { findCold } from './cold/cold-places.ts'
+import { coldHashOf } from './cold/cold-places.ts'
 import type { Database, Row } from './database.ts'
 import { readStream } from './streams.ts'
 
@@ -42,7 +49,7 @@ export function readSealed(database: Database, platform: TapePlatform): SealedSt
     `SELECT s.id AS id, s.stream AS stream, s.first AS first, c.count AS count,
        c.first_received AS first_received, c.last_received AS last_received, b.bytes AS bytes,
        c.body AS body FROM sealed s
-     LEFT JOIN chunk c ON c.stream = s.stream AND c.first = s.first AND c.form = 2
+     LEFT JOIN chunk c ON c.stream = s.stream AND c.first = s.first AND c.form >= 2
      LEFT JOIN body b ON b.id = c.body ORDER BY s.id LIMIT ${STEP}`,
   )
   const last = rows.at(-1)
@@ -62,10 +69,13 @@ function readChunk(row: Row, platform: TapePlatform): SealedChunk | undefined {
   const { bytes } = row
   if (!(bytes instanceof Uint8Array)) return undefined
   try {
-    const chunk = openChunk(bytes, platform)
-    const { venue, market, key, kind, metric, first, count } = chunk.header
+    const first = row['first'] as number
+    const chunk = isPack(bytes)
+      ? new Pack(bytes, platform).chunk(first)
+      : openChunk(bytes, platform)
+    if (chunk?.header.first !== first) return undefined
+    const { venue, market, key, kind, metric, count } = chunk.header
     const { firstReceived, lastReceived } = chunk.header
-    if (first !== row['first']) return undefined
     const hash = Buffer.from(chunkHash(chunk, platform)).toString('hex')
     return { venue, market, key, kind, metric, first, count, firstReceived, lastReceived, hash }
   } catch (error) {
@@ -77,8 +87,9 @@ function readChunk(row: Row, platform: TapePlatform): SealedChunk | undefined {
 // A chunk that left the database is described by its rows there.
 function readCold(database: Database, row: Row): SealedChunk | undefined {
   if (row['bytes'] !== null || row['body'] === null) return undefined
-  const place = findCold(database, row['body'] as number)
-  if (place === undefined) return undefined
+  const first = row['first'] as number
+  const hash = coldHashOf(database, { body: row['body'] as number, first })
+  if (hash === undefined) return undefined
   const { venue, market, key, kind, metric } = readStream(database, row['stream'] as number)
   return {
     venue,
@@ -86,10 +97,10 @@ function readCold(database: Database, row: Row): SealedChunk | undefined {
     key,
     kind,
     metric,
-    first: row['first'] as number,
+    first,
     count: row['count'] as number,
     firstReceived: row['first_received'] as number,
     lastReceived: row['last_received'] as number,
-    hash: Buffer.from(place.hash).toString('hex'),
+    hash: Buffer.from(hash).toString('hex'),
   }
 }

@@ -20,7 +20,10 @@ const LATER = ['sealed', 'parity', 'revision_cut']
 
 const EVENTS = ['event', 'event_posting']
 
+const WITHOUT_PACKS = ['DROP INDEX chunk_sealed']
+
 const WITHOUT_EVENTS = [
+  ...WITHOUT_PACKS,
   'DROP INDEX listing_event',
   'DROP INDEX family_by_name',
   'DROP INDEX family_of_events',
@@ -56,6 +59,7 @@ const WITHOUT_WORDS = [
 
 /** Takes from a tape what later schemas added, as if an earlier version had written it. */
 const DOWNGRADES: Readonly<Record<number, readonly string[]>> = {
+  8: [...WITHOUT_PACKS, 'PRAGMA user_version = 8'],
   7: [
     ...WITHOUT_EVENTS,
     // A recorder of that version was killed while it counted streams.
@@ -65,6 +69,7 @@ const DOWNGRADES: Readonly<Record<number, readonly string[]>> = {
   4: [...WITHOUT_WORDS, 'PRAGMA user_version = 4'],
   2: [...LATER.map((table) => `DROP TABLE ${table}`), ...WITHOUT_WORDS, 'PRAGMA user_version = 2'],
   1: [
+    ...WITHOUT_PACKS,
     ...WITHOUT_COLD,
     ...[...WORDS, ...EVENTS, ...LISTS, ...LATER].map((table) => `DROP TABLE ${table}`),
     ...['stream_by_market', 'chunk_loose', 'gap_by_venue'].map((index) => `DROP INDEX ${index}`),

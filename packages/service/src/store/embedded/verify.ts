@@ -18,7 +18,7 @@ import type { Problem, Progress, VerifyReport } from '../store.ts'
 import { isDamage, nameOf, type Bodies } from './bodies.ts'
 import { listRevisions } from './catalog.ts'
 import { findCold } from './cold/cold-places.ts'
-import type { ChunkPlace } from './directory.ts'
+import { isSealed, type ChunkPlace } from './directory.ts'
 import { gapsFrom } from './gaps.ts'
 import { checkKept } from './recount.ts'
 import { listQuarantine } from './quarantine.ts'
@@ -49,6 +49,7 @@ export class Verifier {
       if (damagedLog !== undefined)
         this.report(damagedLog.error.code, 'log', damagedLog.error.message)
     })
+    this.view.bodies.forgetPacks()
     this.checkStreams(progress)
     this.attempt('gaps', () => this.checkGaps())
     this.attempt('kept lists and sums', () => checkKept(this.view.database))
@@ -78,12 +79,12 @@ export class Verifier {
         continue
       }
       this.counts.chunks++
-      const sealed = place.form === 'sealed'
+      const sealed = isSealed(place)
       this.attempt(where, () => {
         const cold = findCold(this.view.database, place.body)
         if (cold !== undefined) {
           // `cold/check.ts` reads it.
-          previous = cold.hash
+          previous = cold.hash.subarray(-previous.length)
           this.counts[stream.kind] += place.count
           return
         }
@@ -97,7 +98,7 @@ export class Verifier {
       })
     }
     const last = places.at(-1)
-    const chained = last === undefined || 'lost' in last || last.form === 'sealed'
+    const chained = last === undefined || 'lost' in last || isSealed(last)
     if (chained && !equal(previous, stream.head) && stream.next > stream.removed + 1) {
       this.report('corrupt_chunk', instrumentName(stream), 'its newest chunk is not its head')
     }

@@ -20,7 +20,7 @@ import type { AppendBatch, MarketRef, Progress, SealReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
-import type { ChunkPlace } from './directory.ts'
+import { isSealed, type ChunkPlace } from './directory.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
 import { removeMarkets } from './old-markets.ts'
@@ -414,7 +414,7 @@ export class Writer {
   // The last chunk of a stream, unless it is final.
   private partOf(stream: Stream): ChunkPlace | undefined {
     const last = this.view.directory(stream).places.at(-1)
-    return last === undefined || 'lost' in last || last.form === 'sealed' ? undefined : last
+    return last === undefined || 'lost' in last || isSealed(last) ? undefined : last
   }
 
   // The rows before the tail are damaged, so changes that build on them cannot be applied to a book.

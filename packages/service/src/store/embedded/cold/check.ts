@@ -4,11 +4,18 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { Problem, Progress } from '../../store.ts'
 import { isDamage, nameOf, type Fetched } from '../bodies.ts'
-import type { ChunkPlace } from '../directory.ts'
+import { isSealed, type ChunkPlace } from '../directory.ts'
 import type { Session } from '../session.ts'
 import type { Stream } from '../streams.ts'
 import { equal, RowJudge } from '../verify.ts'
-import { countCold, listSegments, placesIn, type ColdPlace, type Segment } from './cold-places.ts'
+import {
+  coldHashOf,
+  countCold,
+  listSegments,
+  placesIn,
+  type ColdPlace,
+  type Segment,
+} from './cold-places.ts'
 import { readIndex, readTrailer, TRAILER_BYTES, type SegmentEntry } from './segment.ts'
 
 const READ_BYTES = 8 * 1024 * 1024
@@ -103,14 +110,15 @@ function checkChunk(
   { place: cold, bytes: all, entries, fetched }: Found,
   report: (code: Problem['code'], where: string, detail: string) => void,
 ): void {
-  const row = database.get('SELECT stream, first FROM chunk WHERE body = ?', cold.body)
+  const row = database.get('SELECT stream FROM chunk WHERE body = ? LIMIT 1', cold.body)
   // Retention removed it meanwhile.
   if (row === undefined) return
   const stream = view.streamById(row['stream'] as number)
   const { places } = view.directory(stream)
-  const index = places.findIndex(({ first }) => first === row['first'])
-  const place = places[index]
-  if (place === undefined || 'lost' in place) return
+  // More than one where it is a pack.
+  const own = places.filter((place) => !('lost' in place) && place.body === cold.body)
+  const [place] = own
+  if (place === undefined) return
   const where = nameOf(stream, place)
   try {
     const bytes = all.subarray(cold.start, cold.start + cold.length)
@@ -123,16 +131,39 @@ function checkChunk(
       entry.venue === stream.venue &&
       entry.key === stream.key &&
       entry.first === place.first &&
-      entry.count === place.count
+      entry.count === own.reduce((sum, { count }) => sum + count, 0)
     if (!isNamed) report('corrupt_chunk', where, 'the index of its segment does not name it')
     fetched.set(cold.body, bytes)
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    report(error.code, where, error.message)
+    return
+  }
+  for (const one of own) {
+    checkRows(view, platform, stream, places.indexOf(one), report)
+  }
+}
+
+// A chunk whose bytes were fetched: its place in the chain, its hash, its rows.
+function checkRows(
+  view: Session['view'],
+  platform: TapePlatform,
+  stream: Stream,
+  index: number,
+  report: (code: Problem['code'], where: string, detail: string) => void,
+): void {
+  const { places } = view.directory(stream)
+  const place = places[index] as ChunkPlace
+  const where = nameOf(stream, place)
+  try {
     const chunk = view.bodies.open(stream, place)
     const before = places[index - 1]
     const previous = before === undefined ? stream.anchor : hashOf(view.bodies, stream, before)
     if (previous !== undefined && !equal(chunk.header.previousHash, previous)) {
       report('corrupt_chunk', where, 'it does not chain to the chunk before it')
     }
-    if (!equal(chunkHash(chunk, platform), cold.hash)) {
+    const noted = coldHashOf(view.database, place)
+    if (noted !== undefined && !equal(chunkHash(chunk, platform), noted)) {
       report('corrupt_chunk', where, 'it has another hash than was noted')
     }
     new RowJudge(stream, report).chunk(view.bodies, place)
@@ -148,6 +179,6 @@ function hashOf(
   place: ChunkPlace | { readonly lost: true },
 ): Uint8Array | undefined {
   // What is lost is reported where the stream is checked.
-  if ('lost' in place || place.form !== 'sealed') return undefined
+  if ('lost' in place || !isSealed(place)) return undefined
   return Buffer.from(bodies.chainHash(stream, place), 'hex')
 }

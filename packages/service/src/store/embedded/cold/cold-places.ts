@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Column, Database, Row } from '../database.ts'
+import { countChunksOf } from '../directory.ts'
 import { checkRow, insertRow } from '../row-sum.ts'
 import { findState, STATE, writeState } from '../state.ts'
 
@@ -15,7 +16,7 @@ export type ColdPlace = {
   readonly length: number
   /** CRC-32 of the bytes. */
   readonly crc: number
-  /** The hash that the next chunk of the stream repeats. */
+  /** The hash that the next chunk of the stream repeats; of a pack those of all its chunks. */
   readonly hash: Uint8Array
 }
 
@@ -64,6 +65,20 @@ export function findCold(database: Database, body: number): ColdPlace | undefine
   const { address, name, size } = segment
   return { ...toPlace(row), address, name, size }
 }
+
+/** The hash of a chunk whose bytes left the database; undefined where they did not. */
+export function coldHashOf(
+  database: Database,
+  { body, first }: { readonly body: number; readonly first: number },
+): Uint8Array | undefined {
+  const place = findCold(database, body)
+  if (place === undefined || place.hash.length === HASH_BYTES) return place?.hash
+  // Chunks leave a stream from its beginning, so the place of one in its pack is counted from the end.
+  const end = place.hash.length - HASH_BYTES * (countChunksOf(database, body, first) - 1)
+  return place.hash.subarray(end - HASH_BYTES, end)
+}
+
+const HASH_BYTES = 32
 
 /**
  * Notes a segment. A process that was killed may have written the same one before: then it keeps its number.
@@ -116,6 +131,13 @@ export function countCold(database: Database, address?: string): ColdCounts {
   const sql = `SELECT count(*) AS segments, coalesce(sum(size), 0) AS bytes,
     coalesce(sum(chunks), 0) AS chunks FROM segment WHERE ? IS NULL OR address = ?`
   return database.get(sql, address ?? null, address ?? null) as unknown as ColdCounts
+}
+
+/** The addresses of the segments that the tape needs. */
+export function listAddresses(database: Database): string[] {
+  const sql = `SELECT DISTINCT address FROM segment
+    WHERE EXISTS (SELECT 1 FROM cold WHERE segment = segment.id) ORDER BY address`
+  return database.all(sql).map((row) => row['address'] as string)
 }
 
 /** What is in other storage. */

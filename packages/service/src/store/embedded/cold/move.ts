@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../../objects/object-store.ts'
 import { putChecked } from '../../../objects/put-checked.ts'
 import { isDamage } from '../bodies.ts'
 import type { Database } from '../database.ts'
-import { placeOfOrdinal, type ChunkPlace } from '../directory.ts'
+import { placeOfOrdinal, type ChunkPlace, type Directory } from '../directory.ts'
 import type { Session } from '../session.ts'
 import type { View } from '../view.ts'
 import {
@@ -91,6 +91,13 @@ export async function moveCold(
   return report
 }
 
+/** How many bytes of chunks from before a time are in the database, nearly all of which may go. */
+export function movableBytes(database: Database, before: number): number {
+  const sql = `SELECT coalesce(sum(length(bytes)), 0) AS bytes FROM body
+    WHERE id IN (SELECT body FROM chunk WHERE form >= ${SEALED} AND last_received < ?)`
+  return database.get(sql, before)!['bytes'] as number
+}
+
 // A backup of the tape may need a segment that the tape does not need any more, so it stays for a while.
 async function removeUnused(session: Session, order: MoveOrder): Promise<number> {
   const { database } = session
@@ -147,9 +154,10 @@ async function plan(session: Session, order: MoveOrder): Promise<Map<VenueId, Mo
 
 function readHot(database: Database, after: number): HotRow[] {
   return database.all(
-    `SELECT b.id AS body, length(b.bytes) AS length, c.stream AS stream, c.first AS first,
-       c.first + c.count AS next, c.form AS form, c.first_received AS began, c.last_received AS received
-     FROM body b JOIN chunk c ON c.body = b.id WHERE b.id > ? ORDER BY b.id LIMIT ?`,
+    `SELECT b.id AS body, length(b.bytes) AS length, min(c.stream) AS stream, min(c.first) AS first,
+       max(c.first + c.count) AS next, max(c.form) AS form, min(c.first_received) AS began,
+       max(c.last_received) AS received
+     FROM body b JOIN chunk c ON c.body = b.id WHERE b.id > ? GROUP BY b.id ORDER BY b.id LIMIT ?`,
     after,
     STEP,
   ) as unknown as HotRow[]
@@ -164,7 +172,7 @@ function toMovable(
 ): { readonly body: number; readonly movable: Movable | undefined } {
   const day = Math.floor(received / DAY_MICROS)
   const isOneDay = Math.floor(began / DAY_MICROS) === day
-  if (received >= before || form !== SEALED || !isOneDay) return { body, movable: undefined }
+  if (received >= before || form < SEALED || !isOneDay) return { body, movable: undefined }
   const stream = view.streamById(id)
   if (next >= stream.next) return { body, movable: undefined }
   return { body, movable: { venue: stream.venue, body, stream: id, first, length, day } }
@@ -181,6 +189,7 @@ type HotRow = {
   readonly received: number
 }
 
+// Chunks of this form and above are final.
 const SEALED = 2
 
 // Segments of at most a size; one ends with its day where it is not tiny, so that retention removes it whole.
@@ -234,7 +243,7 @@ async function moveGroup(
   const { now: made } = order
   const { address } = order.objects
   const size = segment.length
-  const chunks = moved.length
+  const chunks = moved.reduce((sum, { places }) => sum + places.length, 0)
   const { database } = session
   const id = await session.write(() =>
     database.write(() => {
@@ -249,19 +258,20 @@ async function moveGroup(
       database.write(() => {
         for (const chunk of step) {
           if (isStill(session, chunk)) moveBody(database, id, chunk.to)
-          else gone++
+          else gone += chunk.places.length
         }
       }),
     )
     await rest(order)
   }
   report.segments++
-  report.chunks += moved.length - gone
+  report.chunks += chunks - gone
   report.bytes += size
 }
 
 type Moved = {
-  readonly place: ChunkPlace
+  /** One chunk, or those of a pack. */
+  readonly places: readonly ChunkPlace[]
   readonly to: Omit<ColdPlace, 'address' | 'name' | 'size'>
 }
 
@@ -276,30 +286,45 @@ function copyChunk(
   try {
     const stream = view.streamById(id)
     const { places } = view.directory(stream)
-    const place = places[placeOfOrdinal(places, first)]
-    if (place === undefined || 'lost' in place || place.body !== body) return
-    const bytes = view.bodies.bytes(place)
-    if (bytes === undefined) return
-    const chunk = view.bodies.open(stream, place)
+    const own = placesFrom(places, first, body)
+    const [place] = own
+    const bytes = place && view.bodies.stored(place)
+    if (place === undefined || bytes === undefined) return
+    const chunks = own.map((one) => view.bodies.open(stream, one))
+    const hash = Buffer.concat(chunks.map((chunk) => chunkHash(chunk, platform)))
     const { venue, market, key, kind, metric } = stream
-    const { count, firstReceived, lastReceived } = place
+    const { firstReceived } = place
+    const { lastReceived } = own.at(-1)!
+    const count = own.reduce((sum, one) => sum + one.count, 0)
     const named = { venue, market, key, kind, metric, first, count, firstReceived, lastReceived }
     const { start, length, crc } = writer.add(named, bytes)
-    const hash = chunkHash(chunk, platform)
-    moved.push({ place, to: { body, start, length, crc, hash } })
+    moved.push({ places: own, to: { body, start, length, crc, hash } })
   } catch (error) {
     if (!isDamage(error)) throw error
   }
 }
 
-function isStill({ database }: Session, { place }: Moved): boolean {
-  const sql = 'SELECT stream, first, count FROM chunk WHERE body = ?'
-  const row = database.get(sql, place.body)
+// The chunks of a body, from the first of them on.
+function placesFrom(all: Directory['places'], first: number, body: number): ChunkPlace[] {
+  const own: ChunkPlace[] = []
+  for (let at = placeOfOrdinal(all, first); at >= 0 && at < all.length; at++) {
+    const place = all[at]!
+    if ('lost' in place || place.body !== body) break
+    own.push(place)
+  }
+  return own
+}
+
+function isStill({ database }: Session, { places, to: { body } }: Moved): boolean {
+  const sql = 'SELECT stream, first, count FROM chunk WHERE body = ? ORDER BY first'
+  const rows = database.all(sql, body)
   return (
-    row?.['stream'] === place.stream &&
-    row['first'] === place.first &&
-    row['count'] === place.count &&
-    database.get('SELECT 1 AS found FROM body WHERE id = ?', place.body) !== undefined
+    rows.length === places.length &&
+    rows.every((row, at) => {
+      const { stream, first, count } = places[at]!
+      return row['stream'] === stream && row['first'] === first && row['count'] === count
+    }) &&
+    database.get('SELECT 1 AS found FROM body WHERE id = ?', body) !== undefined
   )
 }
 
