@@ -28,6 +28,8 @@ const LEVELS = 10
 const BEGIN = Date.UTC(2026, 8, 1) * 1000
 const MARKET = 'KXBENCH-26SEP01-T1'
 const VENUE: VenueId = 'venueb'
+const WAYS = ['polars', 'pandas', 'json', 'pandas_csv', 'backtest_python', 'backtest_javascript']
+const PROGRAM = join(import.meta.dirname, '../packages/sdk/bin/priorbook.mjs')
 
 /**
  * `npm run bench -- python`: a market of a million books with ladders, read over HTTP into polars, as JSON pages
@@ -44,8 +46,13 @@ export function benchPython(): Promise<Record<string, unknown>> {
       const { url } = await server.listen({ host: '127.0.0.1', port: 0 })
       const { key } = access.keys.create({ plan: 'unlimited', name: 'bench' })
       const results: Record<string, unknown> = { rows: ROWS, levels: LEVELS * 2 }
-      for (const way of ['polars', 'json', 'pandas_csv']) {
-        const env = { PRIORBOOK_URL: url, PRIORBOOK_KEY: key, BENCH_MARKET: MARKET }
+      for (const way of WAYS) {
+        const env = {
+          PRIORBOOK_URL: url,
+          PRIORBOOK_KEY: key,
+          BENCH_MARKET: MARKET,
+          PRIORBOOK_CLI: `${process.execPath} ${PROGRAM}`,
+        }
         const { seconds, cpu, mb, rows } = JSON.parse(await runPython(python, way, env)) as Figures
         if (rows !== ROWS) throw new Error(`${way} read ${rows} rows`)
         // Of the client alone; on a busy machine the CPU says more than the clock.
@@ -55,7 +62,15 @@ export function benchPython(): Promise<Record<string, unknown>> {
       await server.close(500)
       const over = (unit: string): number =>
         Math.round((Number(results[`json_${unit}`]) / Number(results[`polars_${unit}`])) * 10) / 10
-      return { ...results, json_over_polars: over('s'), json_over_polars_cpu: over('cpu_s') }
+      const perSecond = (way: string): number =>
+        Math.round(ROWS / Number(results[`backtest_${way}_s`]))
+      return {
+        ...results,
+        json_over_polars: over('s'),
+        json_over_polars_cpu: over('cpu_s'),
+        backtest_python_per_s: perSecond('python'),
+        backtest_javascript_per_s: perSecond('javascript'),
+      }
     } finally {
       access.close()
       await store.close()

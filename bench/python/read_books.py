@@ -1,4 +1,4 @@
-"""Reads a whole market in one of three ways and prints seconds, those of the CPU, peak memory and rows as JSON."""
+"""Reads a whole market in one of several ways, or runs a strategy over it, and prints seconds, those of the CPU, peak memory and rows as JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from priorbook import Client
+from priorbook import BookView, Client, Context, Strategy, backtest
 
 VENUE, MARKET = "venueb", os.environ["BENCH_MARKET"]
 
@@ -18,6 +18,11 @@ VENUE, MARKET = "venueb", os.environ["BENCH_MARKET"]
 def polars(client: Client) -> int:
     """An Arrow stream into polars."""
     return client.market(VENUE, MARKET).books().to_polars().height
+
+
+def pandas_arrow(client: Client) -> int:
+    """An Arrow stream into pandas."""
+    return len(client.market(VENUE, MARKET).books().to_pandas())
 
 
 def json_pages(client: Client) -> int:
@@ -48,7 +53,49 @@ def pandas_csv(client: Client) -> int:
         return len(pandas.read_csv(path, low_memory=False))
 
 
-WAYS = {"polars": polars, "json": json_pages, "pandas_csv": pandas_csv}
+COUNT = """
+export const strategy = { name: 'count', onQuote: (book) => void (book.bestBid === null || book.spread) }
+"""
+
+
+class Count(Strategy):
+    """Looks at every quote and does nothing."""
+
+    name = "count"
+
+    def on_quote(self, book: BookView, context: Context) -> None:
+        assert book.best_bid is None or book.spread is not None
+
+
+def run_python(client: Client) -> int:
+    """A strategy in Python over the tape of the market; the rows are those of the market."""
+    return run(client, Count())
+
+
+def run_javascript(client: Client) -> int:
+    """The same in JavaScript."""
+    with tempfile.TemporaryDirectory() as folder:
+        module = Path(folder) / "count.mjs"
+        module.write_text(COUNT)
+        return run(client, module)
+
+
+def run(client: Client, strategy: Count | Path) -> int:
+    """Runs a strategy; the download is not timed apart, because it takes a small part of the time."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = client.download(Path(folder), venue=VENUE, market_id=MARKET, format="tape")
+        result = backtest(strategy, files=[path], assume={"venueb-maker": "none"}, timeout=3600)
+        return int(result.report.data["coverage"]["observations"])
+
+
+WAYS = {
+    "polars": polars,
+    "pandas": pandas_arrow,
+    "json": json_pages,
+    "pandas_csv": pandas_csv,
+    "backtest_python": run_python,
+    "backtest_javascript": run_javascript,
+}
 
 with Client(os.environ["PRIORBOOK_URL"], os.environ["PRIORBOOK_KEY"]) as opened:
     opened.health()
