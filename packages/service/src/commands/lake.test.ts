@@ -16,6 +16,8 @@ import { countOf } from '../store/embedded/temp-folder.testing.ts'
 import { callServer } from './call.testing.ts'
 
 const KILLS = countOf(50, 4)
+// A run takes seconds, on a busy machine up to a minute.
+const KILLS_MS = 60_000 * (KILLS + 10)
 const ROWS = 30_000
 const PROGRAM = join(import.meta.dirname, '../../bin/priorbook-server.mjs')
 const BOOKS = 'venue=venueb/dataset=books/day=2026-08-11'
@@ -95,7 +97,7 @@ describe('a lake', () => {
     await run(lake).ended
     await expectWhole(lake)
     expect(contentOf(lake)).toEqual(contentOf(whole))
-  }, 600_000)
+  }, KILLS_MS)
 })
 
 describe('two runs at once', () => {
