@@ -37,6 +37,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     retention: async () => (await import('./commands/retention.ts')).retentionCommand,
     tape: async () => (await import('./commands/tape.ts')).tapeCommand,
     journal: async () => (await import('./commands/journal.ts')).journalCommand,
+    tier: async () => (await import('./commands/tier.ts')).tierCommand,
     cold: async () => (await import('./commands/cold.ts')).coldCommand,
     lake: async () => (await import('./commands/lake.ts')).lakeCommand,
     copy: async () => (await import('./commands/copy.ts')).copyCommand,

@@ -20,6 +20,7 @@ import type { DataFolder } from '../lib/data-folder.ts'
 import { explainAlert } from '../ops/alert-files.ts'
 import { ALERTS, type Alert } from '../ops/alerts.ts'
 import { reachedFact } from '../recorder/batch.ts'
+import { openObjects } from '../objects/open-objects.ts'
 import { Keeper } from '../retention/keeper.ts'
 import { openEmbeddedStore, probeWriter, type EmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
@@ -197,6 +198,7 @@ async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Fi
     for (const end of await readJournalEnds(store, data)) yield judgeEnd(end)
     yield* examineClocks(store)
     yield* examineRetention(store, data, config)
+    yield* examineStorage(store)
     const { problems, observations, chunks } = await store.verify()
     yield problems.length === 0
       ? {
@@ -267,6 +269,25 @@ async function* examineClocks(store: EmbeddedStore): AsyncGenerator<Finding> {
     if (Math.abs(seconds) <= CLOCK_SECONDS) continue
     const text = `${venue}: its clock was ${Math.abs(seconds).toFixed(1)} s ${seconds > 0 ? 'ahead of' : 'behind'} ours when they were last compared`
     yield { level: 'look', text, advice }
+  }
+}
+
+// A disk that is not mounted must not look like damage.
+async function* examineStorage(store: EmbeddedStore): AsyncGenerator<Finding> {
+  for (const address of await store.coldAddresses()) {
+    const { chunks, bytes } = await store.coldCounts(address)
+    const what = `${address} has ${count(chunks)} chunks of the tape, ${size(bytes)}`
+    try {
+      const objects = openObjects(address, process.env, false)
+      const { done } = await objects.list('tape/')[Symbol.asyncIterator]().next()
+      // An empty folder is where a disk was mounted.
+      if (done === true) throw new PriorbookError('objects_refused', 'it is empty')
+      yield { level: 'ok', text: what }
+    } catch (error) {
+      if (!(error instanceof PriorbookError)) throw error
+      const advice = 'nothing is lost; mount it, or check its address and rights'
+      yield { level: 'bad', text: `${what}, and cannot be read: ${error.message}: ${advice}` }
+    }
   }
 }
 
