@@ -21,6 +21,7 @@ import { explainAlert } from '../ops/alert-files.ts'
 import { ALERTS, type Alert } from '../ops/alerts.ts'
 import { reachedFact } from '../recorder/batch.ts'
 import { openObjects } from '../objects/open-objects.ts'
+import { readByteKinds } from '../retention/byte-kinds.ts'
 import { Keeper } from '../retention/keeper.ts'
 import { openEmbeddedStore, probeWriter, type EmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
@@ -199,6 +200,7 @@ async function* examineTape(data: DataFolder, config: Config): AsyncGenerator<Fi
     yield* examineClocks(store)
     yield* examineRetention(store, data, config)
     yield* examineStorage(store)
+    yield* examineBytes(store, data)
     const { problems, observations, chunks } = await store.verify()
     yield problems.length === 0
       ? {
@@ -289,6 +291,15 @@ async function* examineStorage(store: EmbeddedStore): AsyncGenerator<Finding> {
       yield { level: 'bad', text: `${what}, and cannot be read: ${error.message}: ${advice}` }
     }
   }
+}
+
+async function* examineBytes(store: EmbeddedStore, data: DataFolder): AsyncGenerator<Finding> {
+  const options = { store, journalDir: data.journal, tapeFile: data.tape }
+  const { bytes, bytesPerObservation } = await readByteKinds(options)
+  const kinds = Object.entries(bytes).map(([kind, one]) => `${kind} ${size(one)}`)
+  const each =
+    bytesPerObservation === undefined ? '' : `; ${bytesPerObservation.toFixed(2)} per observation`
+  yield { level: 'ok', text: `bytes: ${kinds.join(', ')}${each}` }
 }
 
 // What a dry run would remove is normal up to a part of what is kept: a running recorder removes it soon.

@@ -12,6 +12,7 @@ import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { ProofSigner } from '../proofs/proof-signer.ts'
 import { findAwayRegularly } from '../retention/away-finder.ts'
+import { ByteSurvey } from '../retention/byte-kinds.ts'
 import { ColdMover } from '../retention/cold-mover.ts'
 import { Keeper, segmentLimits } from '../retention/keeper.ts'
 import { Scrubber } from '../retention/scrubber.ts'
@@ -187,6 +188,7 @@ class Service {
   #keeper: Keeper | undefined
   #scrubber: Scrubber | undefined
   #mover: ColdMover | undefined
+  #survey: ByteSurvey | undefined
   /** The tape whose old chunks are packed. */
   #packed: EmbeddedStore | undefined
   #signer: ProofSigner | undefined
@@ -254,6 +256,7 @@ class Service {
       role: this.#config.role,
       upstream: this.#config.upstream,
       disk: this.#disk(),
+      bytes: this.#survey?.status(),
       retention: this.#keeper?.status() ?? [],
       cold: this.#mover?.status(),
       shared: this.#member?.status(),
@@ -344,6 +347,7 @@ class Service {
       this.#keeper?.run(signal, this.#log),
       this.#scrubber?.run(signal, this.#log),
       this.#mover?.run(signal, this.#log),
+      this.#survey?.run(signal),
       this.#signer?.run(signal, this.#log),
       this.#findJournals(signal),
       this.#pack(signal),
@@ -570,6 +574,8 @@ class Service {
     this.#mover = new ColdMover({ store, journalDir, config: this.#config.cold, restMs: 5 })
     this.#signer = this.#openSigner(store)
     this.#packed = store
+    const tapeFile = this.#data.tape
+    this.#survey = new ByteSurvey({ store, journalDir, tapeFile, restMs: 5 })
   }
 
   // Roots that cannot be signed must not stop the recording.

@@ -1,6 +1,7 @@
 import { collectDefaultMetrics, Registry } from 'prom-client'
 import { ANSWER_SECONDS, type ApiTally } from '../lib/api-tally.ts'
 import type { VenueStatus } from '../recorder/intake.ts'
+import { BYTE_METRICS } from './byte-metrics.ts'
 import { histogramLines, toExposition, type MetricFamily, type MetricLine } from './exposition.ts'
 import type { ServiceStatus } from './status.ts'
 
@@ -368,6 +369,7 @@ export const METRICS: readonly MetricDefinition[] = [
   ),
   LAG,
   ...PROCESS_METRICS.map(define),
+  ...BYTE_METRICS.map(define),
   ...API_METRICS.map(([name, help, read, ...labels]) =>
     define([name, help, ofApi(read), ...labels]),
   ),

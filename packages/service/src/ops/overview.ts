@@ -1,6 +1,7 @@
 import { printBytes, printSpan } from '@priorbook/sdk/command-line'
 import { CAPTURE_TIERS, printMicros, type Micros } from '@priorbook/sdk/domain'
 import type { LeaseState } from '../cluster/member.ts'
+import { BYTE_KINDS, type ByteKind } from '../lib/byte-kind.ts'
 import { markup, table, type Cell, type Html } from './html.ts'
 import { toPage } from './page.ts'
 import type { OpenGaps } from './open-gaps.ts'
@@ -27,6 +28,7 @@ ${socketsPart(status)}
 ${tiersPart(status)}
 ${leasesPart(status, leases)}
 ${diskPart(status)}
+${bytesPart(status)}
 ${filesPart(status)}
 ${apiPart(status)}
 <p>As JSON: <a href="/status">/status</a>. For Prometheus: <a href="/metrics">/metrics</a>.</p>`
@@ -138,6 +140,21 @@ function diskPart({ disk, retention, cold }: ServiceStatus): Html {
   return markup`<h2>Disk</h2>
 <p>${printBytes(usedBytes)} kept · ${printBytes(freeBytes)} free · the data folder ${pace}${forecast}</p>
 ${coldPart(cold)} ${rows.length === 0 ? undefined : table('Retention', heads, rows, '')}`
+}
+
+function bytesPart({ bytes: kinds }: ServiceStatus): Html | undefined {
+  if (kinds === undefined) return undefined
+  const { bytes, observations, bytesPerObservation } = kinds
+  const rows = Object.entries(BYTE_KINDS).map(([kind, what]): Cell[] => [
+    kind,
+    what,
+    printBytes(bytes[kind as ByteKind]),
+  ])
+  const each =
+    bytesPerObservation === undefined
+      ? undefined
+      : markup`<p>${bytesPerObservation.toFixed(2)} bytes for each of ${observations} observations</p>`
+  return markup`${table('Bytes by kind', ['kind', 'what', 'bytes'], rows, '')}${each}`
 }
 
 function coldPart(cold: ServiceStatus['cold']): Html | undefined {

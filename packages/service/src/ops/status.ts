@@ -3,6 +3,7 @@ import type { ApiTally } from '../lib/api-tally.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { DiskState } from './disk-forecast.ts'
 import type { MemberStatus } from '../cluster/member.ts'
+import type { ByteKinds } from '../retention/byte-kinds.ts'
 import type { ColdState } from '../retention/cold-mover.ts'
 import type { TierState } from '../retention/keeper.ts'
 
@@ -11,6 +12,8 @@ export type ServiceStatus = {
   readonly role: string
   readonly upstream: string
   readonly disk: DiskState
+  /** What is stored, by kind; absent where this process does not record, and before the first survey. */
+  readonly bytes?: ByteKinds | undefined
   /** What retention keeps and removed; empty where no limit is set or this process does not record. */
   readonly retention: readonly TierState[]
   /** What is in other storage; absent where none is configured. */
