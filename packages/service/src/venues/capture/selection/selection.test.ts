@@ -1,4 +1,4 @@
-import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import { CAPTURE_TIERS, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { describe, expect, it } from 'vitest'
 import type { Rule } from './rules.ts'
 import { Selection, type SelectionOptions } from './selection.ts'
@@ -165,6 +165,8 @@ describe('a selection', () => {
       const all = [...selection.survey()]
       const held = (tier: string): number => all.filter((one) => one.tier === tier).length
       expect(held('full')).toBeLessThanOrEqual(7)
+      const counts = CAPTURE_TIERS.map((tier) => [tier, held(tier)])
+      expect(selection.counts).toStrictEqual(Object.fromEntries(counts))
       expect(held('polled')).toBeLessThanOrEqual(5)
       expect(selection.held).toStrictEqual({ full: held('full'), polled: held('polled') })
     }
