@@ -136,6 +136,8 @@ export function textParam(maxLength: number, example?: string, pattern?: string)
   }
 }
 
+// Max characters of a time: more decimals than any clock has.
+const MAX_TIME = 40
 const SECONDS = /^(\d{10})(?:\.(\d{1,6})\d*)?$/
 const MILLIS = /^\d{13}$/
 const MICROS = /^\d{16}$/
@@ -150,13 +152,14 @@ export function timeParam(): Param<Micros, TimeInput> {
   return {
     schema: {
       type: 'string',
-      maxLength: 40,
+      maxLength: MAX_TIME,
       pattern:
         '^(\\d{10}(\\.\\d+)?|\\d{13}|\\d{16}|\\d{4}-\\d{2}-\\d{2}([Tt ]\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,12})?)?([Zz]|[ +-]\\d{2}:\\d{2})?)?)$',
     },
     example: '2026-08-11T01:15:15Z',
     parse(text, name) {
       try {
+        if (text.length > MAX_TIME) throw new PriorbookError('invalid_time', 'it is too long')
         return parseTime(text)
       } catch (error) {
         if (!(error instanceof PriorbookError)) throw error
