@@ -11,7 +11,14 @@ export type PackerOrder = {
   /** The folder of the journals; absent where their files are not packed. */
   readonly journalDir?: string | undefined
   /** The tape, and how old its chunks are when they are packed; absent where they are not. */
-  readonly tape?: { readonly file: string; readonly ageMicros: number } | undefined
+  readonly tape?:
+    | {
+        readonly file: string
+        readonly ageMicros: number
+        /** How long a process waits before its first pass, in milliseconds; half a minute by default. */
+        readonly waitMs?: number
+      }
+    | undefined
 }
 
 /** What the process tells its parent: what it packed, or why it could not; `pack` asks it to store a pack. */
@@ -88,7 +95,7 @@ async function attempt(what: string, work: () => Promise<void>): Promise<void> {
   }
 }
 
-let nextTapeMs = performance.now() + PAUSE_MS
+let nextTapeMs = performance.now() + (tape?.waitMs ?? PAUSE_MS)
 while (!signal.aborted) {
   if (journalDir !== undefined) await attempt('journal', () => packJournals(journalDir))
   if (tape !== undefined && performance.now() >= nextTapeMs) {
