@@ -78,7 +78,7 @@ describe('bytes by kind', () => {
       bytes: kinds,
     }
     const page = toOverview({ status, gaps: [] })
-    expect(page).toContain('<td>archived</td><td>packed files of the journal</td><td>2.0 MB</td>')
+    expect(page).toContain('<td>archived</td><td>packed files of the journal</td><td>2.00 MB</td>')
     expect(page).toContain('7.00 bytes for each of 3000000 observations')
     const metrics = await createMetrics(() => status).metrics()
     expect(metrics).toContain('priorbook_disk_kind_bytes{kind="packed"} 4000000')
