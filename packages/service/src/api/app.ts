@@ -16,7 +16,7 @@ import { BoundedSpace } from './bulk/temp-space.ts'
 import { createCursorCodec } from './cursor.ts'
 import { createDocuments } from './docs/documents.ts'
 import { Dispatcher, mountRoute } from './http/dispatch.ts'
-import { FairQueue, type QueueLimits } from './http/fair-queue.ts'
+import { FairQueue, type ClientName, type QueueLimits } from './http/fair-queue.ts'
 import { commonHeaders } from './http/headers.ts'
 import { hostProblem } from './http/problem.ts'
 import { createOnFinished, type RequestLog } from './http/log.ts'
@@ -134,12 +134,7 @@ export function createApp(options: AppOptions, parts: AppParts): App {
       log?.error({ id, route: routeId, error: redactKeys(stack) }, 'a request failed')
     },
   })
-  // A key that was never issued is worth nothing: who invents keys is known by the address.
-  const queue = new FairQueue(options.queue, (request) => {
-    const { authorization } = request.headers
-    const keyId = authorization === undefined ? undefined : knownKey(access, authorization, now())
-    return keyId === undefined ? clientAddress(request) : `key ${keyId}`
-  })
+  const queue = new FairQueue(options.queue, createClientName(access, clientAddress, now))
   const common = commonHeaders(corsOrigin)
   const onFinished = createOnFinished(access, parts.tally, log)
   const arrive = (request: IncomingMessage, response: ServerResponse): Arrival => {
@@ -222,6 +217,15 @@ function createTools(
     dispatcher.start({ pending, target: toTarget(found) })
   })
   return { name: 'mcp', limits: createGrant(MCP_PLAN, [MCP_PLAN], undefined, 'mcp'), run }
+}
+
+// A key that was never issued is worth nothing: who invents keys is known by the address.
+function createClientName(access: Access, address: ClientAddress, now: () => Micros): ClientName {
+  return (request) => {
+    const { authorization } = request.headers
+    const keyId = authorization === undefined ? undefined : knownKey(access, authorization, now())
+    return keyId === undefined ? address(request) : `key ${keyId}`
+  }
 }
 
 function knownKey(access: Access, authorization: string, now: Micros): string | undefined {

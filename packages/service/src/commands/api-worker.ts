@@ -3,7 +3,7 @@ import { pino, type Logger } from 'pino'
 import { toMicros, VENUE_IDS, type Micros, type PriorbookError } from '@priorbook/sdk/domain'
 import { openAlerts, type AlertOptions } from '../alerts/alert-worker.ts'
 import { openContracts } from '../api/contracts/operator-file.ts'
-import { openAccess } from '../api/auth/access.ts'
+import { openAccess, type Access } from '../api/auth/access.ts'
 import { createCursorCodec } from '../api/cursor.ts'
 import { redactKeys } from '../api/auth/key-text.ts'
 import { createApiServer } from '../api/server.ts'
@@ -96,7 +96,6 @@ const SAMPLE = {
 /** Serves one data folder until the parent stops it or is gone. */
 async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promise<void> {
   const log = createLog(options)
-  const trouble = (why: string): void => log.warn({ why }, 'control files')
   const { tape, filesFolder: folder, cacheBytes, coldCacheBytes } = options
   const onDamage = createTeller()
   const opened =
@@ -105,12 +104,7 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
       : openFilesStore({ folder, index: tape, cacheBytes })
   const tracing = options.isTracing ? await startTracing('api') : undefined
   const store = tracing === undefined ? opened : traceReads(opened, tracing)
-  const { plansFile, redis } = options
-  const access = openAccess(options.dataPath, {
-    onTrouble: trouble,
-    ...(plansFile === '' ? {} : { plansFile }),
-    ...(redis === '' ? {} : { redis }),
-  })
+  const access = openKeys(options, (why) => log.warn({ why }, 'control files'))
   const isEmulated = options.isEmulated ?? hasEmulated(options.journal)
   const sample =
     options.demoTape === undefined || isEmulated
@@ -164,6 +158,15 @@ async function serve(options: WorkerOptions, whenStopped: Promise<void>): Promis
   await sample?.close()
   await opened.close()
   await tracing?.close()
+}
+
+function openKeys(options: WorkerOptions, onTrouble: (why: string) => void): Access {
+  const { dataPath, plansFile, redis } = options
+  return openAccess(dataPath, {
+    onTrouble,
+    ...(plansFile === '' ? {} : { plansFile }),
+    ...(redis === '' ? {} : { redis }),
+  })
 }
 
 // Tells the recorder of damage: of one instrument at most once in a while, however often it is read.

@@ -50,22 +50,9 @@ export async function serveApi(options: {
       tape: hosted?.index ?? data.tape,
       ...(hosted === undefined ? {} : { filesFolder: hosted.folder }),
       journal: data.journal,
-      host: config.api.host,
-      port: config.api.port,
-      cacheBytes: config.api.cacheMb * 1e6,
-      coldCacheBytes: config.cold.cacheMb * 1e6,
-      tempBytes: config.api.tempMb * 1e6,
-      corsOrigin: config.api.corsOrigin,
-      plansFile: config.api.plans,
-      contractsFile: config.contracts.file,
-      redis: config.redis,
+      ...settingsOf(config),
       ...(config.store === '' ? { alerts: alertsOf(config, data) } : {}),
-      trustProxy: config.api.trustProxy,
-      ...signupOf(config.api),
-      isStreamCompressed: config.api.streamDeflate === 'on',
       ...(tls === undefined ? {} : { tls }),
-      logLevel: config.log.level,
-      isTracing: config.tracing.export !== 'off',
       ...(logFile === undefined ? {} : { logFile }),
       ...(isRecording ? { isEmulated } : {}),
       ...(hosted === undefined ? {} : { isEmulated: hosted.report.isEmulated }),
@@ -94,6 +81,26 @@ export async function serveApi(options: {
       copy.stop()
       await workers.stop()
     },
+  }
+}
+
+// What workers take from the configuration as it is.
+function settingsOf({ api, cold, contracts, redis, log, tracing }: Config) {
+  return {
+    host: api.host,
+    port: api.port,
+    cacheBytes: api.cacheMb * 1e6,
+    coldCacheBytes: cold.cacheMb * 1e6,
+    tempBytes: api.tempMb * 1e6,
+    corsOrigin: api.corsOrigin,
+    plansFile: api.plans,
+    contractsFile: contracts.file,
+    redis,
+    trustProxy: api.trustProxy,
+    ...signupOf(api),
+    isStreamCompressed: api.streamDeflate === 'on',
+    logLevel: log.level,
+    isTracing: tracing.export !== 'off',
   }
 }
 
