@@ -13,6 +13,14 @@ const seconds = Number(process.argv[2] ?? 90)
 const folder = join(import.meta.dirname, '../docs/images')
 mkdirSync(folder, { recursive: true })
 
+// Rounds end with every quarter of an hour: pictures of one that runs show more than of one that begins or ends.
+const QUARTER_MS = 900_000
+async function untilRoundRuns() {
+  const part = Date.now() % QUARTER_MS
+  if (part < 120_000) await pause(120_000 - part)
+  else if (part > 600_000) await pause(QUARTER_MS - part + 120_000)
+}
+
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
 const service = await createService(['--upstream', 'emulator', '--workers', '1'])
 const browser = await openBrowser()
@@ -20,6 +28,12 @@ const browser = await openBrowser()
 async function take(name, path, look, act) {
   const visitor = await openVisitor(browser, service.url, look)
   await visitor.page.goto(path)
+  await visitor.page.waitForLoadState('networkidle', { timeout: 5000 }).catch(() => undefined)
+  // Charts draw what they have read; pages that follow a feed are never idle.
+  await visitor.page
+    .locator('[data-loaded="no"], [data-ready="no"]')
+    .first()
+    .waitFor({ state: 'detached' })
   await pause(3000)
   await act?.(visitor.page)
   await visitor.page.screenshot({ path: join(folder, `${name}.png`) })
@@ -52,6 +66,7 @@ try {
   await pause(4000)
   await service.start()
   await pause(seconds * 1000)
+  await untilRoundRuns()
   const api = new ApiReader(service.url)
   const [a, b, c] = await Promise.all(
     ['venuea', 'venueb', 'venuec'].map((venue) => api.busiest(venue)),
