@@ -9,7 +9,7 @@ const { home: clean } = stranger
 
 beforeAll(() => stranger.install(...packed('priorbook-sdk', 'priorbook-emulator')), 600_000)
 
-afterAll(() => stranger.leave())
+afterAll(() => stranger.leave(), 600_000)
 
 describe('the packed emulator', () => {
   it('depends on the SDK and ws alone and contains no sources', () => {

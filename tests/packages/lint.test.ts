@@ -7,7 +7,7 @@ const stranger = invite('lint')
 
 beforeAll(() => stranger.install(...CHECKERS), 600_000)
 
-afterAll(() => stranger.leave())
+afterAll(() => stranger.leave(), 600_000)
 
 describe('the packed packages', () => {
   it.each(['priorbook-sdk', 'priorbook-emulator', 'priorbook'])(

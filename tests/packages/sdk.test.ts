@@ -10,7 +10,7 @@ const { home: clean } = stranger
 
 beforeAll(() => stranger.install(...packed('priorbook-sdk')), 600_000)
 
-afterAll(() => stranger.leave())
+afterAll(() => stranger.leave(), 600_000)
 
 /** Runs a program in the clean folder, where nothing of the workspace is to be found. */
 function run(

@@ -31,7 +31,7 @@ afterAll(async () => {
     await ended
   }
   stranger.leave()
-})
+}, 600_000)
 
 type Manifest = {
   readonly name: string
