@@ -50,8 +50,8 @@ export type Chunk = {
   readonly header: ChunkHeader
   readonly headerBytes: Uint8Array
   readonly sections: readonly Section[]
-  /** Of a chunk in a pack: the stored bytes that contain it; sections then unpack when they are read. */
-  readonly stretch?: Uint8Array
+  /** Of a chunk in a pack: bytes that differ where its rows do; sections then unpack when they are read. */
+  readonly identity?: Uint8Array
 }
 
 /** One column of a chunk as it is stored. */

@@ -119,7 +119,10 @@ export class Pack {
         return stretch.column(column, place)
       },
     }))
-    return { header, headerBytes, sections, stretch: stretch.bytes }
+    // The hash that the next header repeats; of the last chunk all stored bytes that it is in.
+    const isLast = at + 1 === this.count
+    const identity = isLast ? stretch.bytes : this.headerAt(at + 1).previousHash
+    return { header, headerBytes, sections, identity }
   }
 
   /** The hash of a chunk, from the header of the next one where the pack has it. */

@@ -279,8 +279,8 @@ function orLost(fetch: () => Uint8Array): Uint8Array | undefined {
 }
 
 // Half of a SHA-256 of all that decoding reads.
-function hashStored({ headerBytes, sections, stretch }: Chunk, platform: TapePlatform): string {
-  const read = stretch === undefined ? sections.map(({ stored }) => stored) : [stretch]
+function hashStored({ headerBytes, sections, identity }: Chunk, platform: TapePlatform): string {
+  const read = identity === undefined ? sections.map(({ stored }) => stored) : [identity]
   const hash = platform.sha256([headerBytes, ...read])
   return Buffer.from(hash.subarray(0, 16)).toString('base64url')
 }
