@@ -231,6 +231,28 @@ describe('every page', () => {
     })
   })
 
+  it('keeps what is typed into the search while its page is on the way', async () => {
+    await visit(PAGE, {}, async (page) => {
+      await drawn(page)
+      let release = (): void => undefined
+      const held = new Promise<void>((resolve) => (release = resolve))
+      await page.route(/\.js$/, async (route) => {
+        await held
+        await route.continue()
+      })
+      await page.keyboard.press('/')
+      await page.waitForURL('/markets')
+      await page.keyboard.type('bitcoinx')
+      await page.keyboard.press('Backspace')
+      expect(await page.getByLabel('Search').count()).toBe(0)
+      release()
+      await page.waitForURL(/q=bitcoin$/)
+      const field = page.getByLabel('Search')
+      expect(await field.inputValue()).toBe('bitcoin')
+      expect(await field.evaluate((own) => own === document.activeElement)).toBe(true)
+    })
+  })
+
   it('prints without its controls', async () => {
     await visit(`${PAGE}${SPAN}`, {}, async (page) => {
       await drawn(page)

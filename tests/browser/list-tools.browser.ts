@@ -34,6 +34,19 @@ describe('a list', () => {
   })
 })
 
+describe('the filters of markets', () => {
+  it('stand in one row on a wide screen', async () => {
+    await visit('/markets', {}, async (page) => {
+      await page.locator('.filters').waitFor()
+      const tops = await page
+        .locator('.filters label')
+        .evaluateAll((labels) => labels.map((label) => label.getBoundingClientRect().top))
+      expect(tops.length).toBeGreaterThan(6)
+      expect(new Set(tops).size).toBe(1)
+    })
+  })
+})
+
 describe('the page of a contract', () => {
   it('exports the books and the consolidated book of its instant', async () => {
     await visit(`/contracts/${ROUND}?t=${AT}`, {}, async (page) => {

@@ -155,7 +155,10 @@ function factsOf({ name, run, headline, performance, fillCount }: ReportView) {
         ? '– (too few days)'
         : `${sharpe.annual.toFixed(2)} ± ${sharpe.annual_error!.toFixed(2)}`,
     ],
-    ['Win rate', `${percent(trips.win_rate)} of ${printCount(trips.count)} round trips`],
+    [
+      'Win rate',
+      `${percent(trips.win_rate)} of ${printCount(trips.count)} ${trips.count === 1 ? 'round trip' : 'round trips'}`,
+    ],
     ['Fills', printCount(fillCount)],
     ['Queue model', run.queue],
   ]

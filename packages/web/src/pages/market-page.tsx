@@ -328,7 +328,7 @@ function DepthLegend({ store }: { readonly store: ChartStore }) {
     <span class="legend">
       <i class="k-bid" /> bids <i class="k-ask" /> asks <i class="hatch-key" /> gap
       <span>
-        · {priceUnit(units?.price_unit)}, darker is more {units?.size_unit ?? ''}
+        · {priceUnit(units?.price_unit)}, stronger is more {units?.size_unit ?? ''}
       </span>
     </span>
   )

@@ -1,5 +1,5 @@
 import { VENUE_IDS } from '@priorbook/sdk/domain'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { venueTitle } from './words.tsx'
 
 const TYPING_MS = 250
@@ -84,7 +84,13 @@ export function TypedField(props: {
   readonly onChange: (value: string) => void
 }) {
   const [text, setText] = useState(props.value)
-  useEffect(() => setText(props.value), [props.value])
+  const given = useRef(props.value)
+  useEffect(() => {
+    // What was typed before the first effect ran stays.
+    if (given.current === props.value) return
+    given.current = props.value
+    setText(props.value)
+  }, [props.value])
   useEffect(() => {
     if (text.trim() === props.value) return undefined
     const timer = setTimeout(() => props.onChange(text.trim()), TYPING_MS)

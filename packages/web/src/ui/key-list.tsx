@@ -56,12 +56,48 @@ export function KeyList() {
 
 // A list without a search field, and every other page, lead to the markets.
 function search(): void {
-  const field = (): HTMLInputElement | null => document.querySelector('.filters input[type=search]')
-  if (field() === null && place.peek().page !== 'markets') go({ page: 'markets', filters: {} })
-  const focus = (tries: number): void => {
-    const found = field()
-    if (found !== null) found.select()
-    else if (tries > 0) requestAnimationFrame(() => focus(tries - 1))
+  const found = searchField()
+  if (found !== null) {
+    found.select()
+    return
   }
-  focus(20)
+  if (place.peek().page !== 'markets') go({ page: 'markets', filters: {} })
+  typeAhead()
+}
+
+function searchField(): HTMLInputElement | null {
+  return document.querySelector('.filters input[type=search]')
+}
+
+// How long a page may take to arrive, in milliseconds.
+const PATIENCE_MS = 20_000
+
+// A page is fetched when it is opened. What is typed until its field is there is put into the field.
+function typeAhead(): void {
+  let typed = ''
+  const type = (event: KeyboardEvent): void => {
+    if (event.metaKey || event.ctrlKey || event.altKey) return
+    if (event.key === 'Backspace') typed = typed.slice(0, -1)
+    else if (event.key.length === 1) typed += event.key
+    else return
+    event.preventDefault()
+    event.stopImmediatePropagation()
+  }
+  const watch = new MutationObserver(() => {
+    const field = searchField()
+    if (field === null) return
+    stop()
+    field.focus()
+    if (typed === '') return
+    field.value = typed
+    field.dispatchEvent(new Event('input', { bubbles: true }))
+  })
+  const timer = setTimeout(() => stop(), PATIENCE_MS)
+  const stop = (): void => {
+    clearTimeout(timer)
+    watch.disconnect()
+    removeEventListener('keydown', type, true)
+  }
+  addEventListener('keydown', type, true)
+  watch.observe(document.body, { childList: true, subtree: true })
 }
