@@ -547,9 +547,9 @@ export class Track implements CapturedBook {
   }
 }
 
-/** True for spans that nobody wants to be recorded. */
+/** True for spans in which nothing was to be recorded, so that nothing was lost. */
 export function isIntended(reason: GapReason): boolean {
-  return reason === 'not_selected' || isMarketState(reason)
+  return reason === 'not_selected' || reason === 'before_capture' || isMarketState(reason)
 }
 
 /** By how much our clock differs from the venue's at least after a step; no delivery is as late. */
