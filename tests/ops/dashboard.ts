@@ -45,7 +45,7 @@ export function toRecordingRules(queries: readonly DashboardQuery[]): string {
 }
 
 // Labels that Prometheus adds itself.
-const ADDED = ['job', 'instance', 'alertstate']
+const ADDED = ['job', 'instance', 'alertname', 'alertstate']
 
 /** What the queries name that a service does not expose; empty if all is well. */
 export function findUnknown(
