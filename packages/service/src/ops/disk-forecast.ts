@@ -25,16 +25,29 @@ export function createDiskForecast(folder: string): () => DiskState {
     const { at: since, used: before } = measured[0]!
     const elapsed = (at - since) / 1000
     const bytesPerSecond = elapsed < 1 ? 0 : Math.max(0, (used - before) / elapsed)
-    const { bavail, bsize } = statfsSync(folder)
-    const freeBytes = bavail * bsize
+    const freeBytes = freeBytesOf(folder)
     const state = { usedBytes: used, freeBytes, bytesPerSecond }
     return bytesPerSecond === 0 ? state : { ...state, fullInSeconds: freeBytes / bytesPerSecond }
   }
 }
 
+// A status must not fail for a folder that is gone, be it that its disk was unmounted: nothing can be written there.
+function freeBytesOf(folder: string): number {
+  try {
+    const { bavail, bsize } = statfsSync(folder)
+    return bavail * bsize
+  } catch {
+    return 0
+  }
+}
+
 function sizeOf(path: string): number {
-  const stat = statSync(path, { throwIfNoEntry: false })
-  if (stat === undefined) return 0
-  if (!stat.isDirectory()) return stat.size
-  return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0)
+  try {
+    const stat = statSync(path)
+    if (!stat.isDirectory()) return stat.size
+    return readdirSync(path).reduce((sum, name) => sum + sizeOf(join(path, name)), 0)
+  } catch {
+    // It was removed meanwhile, or cannot be read.
+    return 0
+  }
 }

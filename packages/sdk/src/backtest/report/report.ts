@@ -347,7 +347,7 @@ function noticesOf(
     ],
     [
       confidence.events > 0 && confidence.is_small,
-      `Only ${confidence.events} independent events have fills: too few for a 95 % band, and a result that one more event can turn around.`,
+      `Only ${confidence.events} independent ${confidence.events === 1 ? 'event has' : 'events have'} fills: too few for a 95 % band, and a result that one more event can turn around.`,
     ],
     [
       unpaidVoids > 0,
