@@ -72,6 +72,8 @@ export type NewEvent = Omit<AlertEventJson, 'id' | 'number' | 'alert_id'>
 
 /** An event that is due, with where and how to send it. */
 export type DueEvent = {
+  /** The key that created its rule. */
+  readonly keyId: string
   readonly ruleId: string
   readonly number: number
   readonly id: string
@@ -241,16 +243,19 @@ export class AlertStore {
     return rows.map(toDelivery)
   }
 
-  /** The oldest waiting event of every rule that has one due; later ones wait for it. */
+  /** The oldest waiting event of every rule that has one due, those that wait longest first; later ones wait for it. */
   due(now: number): readonly DueEvent[] {
+    // One step in the index for each rule, however many of its events wait.
     const rows = this.#database
       .prepare(
-        `SELECT event.*, rule.json, rule.secret FROM
-         (SELECT rule_id, min(number) AS number FROM event WHERE state = 0 GROUP BY rule_id) AS head
-         JOIN event USING (rule_id, number) JOIN rule ON rule.id = head.rule_id WHERE event.next <= ?`,
+        `SELECT event.*, rule.key_id, rule.json, rule.secret FROM rule JOIN event
+         ON event.rule_id = rule.id AND event.number =
+         (SELECT number FROM event WHERE rule_id = rule.id AND state = 0 ORDER BY number LIMIT 1)
+         WHERE event.next <= ? ORDER BY event.next, event.created`,
       )
       .all(now)
     return rows.map((row) => ({
+      keyId: row['key_id'] as string,
       ruleId: row['rule_id'] as string,
       number: row['number'] as number,
       id: eventId(row['rule_id'] as string, row['number'] as number),
@@ -290,12 +295,14 @@ export class AlertStore {
   ): void {
     const { status = null, error } = failure
     inTransaction(this.#database, () => {
-      this.#database
+      const { changes } = this.#database
         .prepare(
           `UPDATE event SET attempts = attempts + 1, next = ?, status = ?, error = ?
-           WHERE rule_id = ? AND number = ?`,
+           WHERE rule_id = ? AND number = ? AND state = ${PENDING}`,
         )
         .run(next, status, error, ruleId, number)
+      // Another process may have delivered it meanwhile.
+      if (Number(changes) === 0) return
       this.#database.prepare('UPDATE rule SET error = ? WHERE id = ?').run(error, ruleId)
     })
   }
@@ -310,7 +317,10 @@ export class AlertStore {
     })
   }
 
-  /** Removes events that ended before a time, all but the newest of a rule, and watches that are over. */
+  /**
+   * Removes events that ended before a time, all but the newest of a rule, and the states of watches that are over.
+   * That they are over stays: a watch that is not known begins with its rule, and would find old events again.
+   */
   prune(before: number, most: number): void {
     const run = (sql: string, ...values: number[]): void => {
       this.#database.prepare(sql).run(...values)
@@ -321,7 +331,7 @@ export class AlertStore {
        (SELECT fired FROM rule WHERE rule.id = event.rule_id) - ?`,
       most,
     )
-    run('DELETE FROM watch WHERE over < ?', before)
+    run(`UPDATE watch SET state = '' WHERE over < ? AND state <> ''`, before)
   }
 
   #insert(ruleId: string, event: NewEvent): number {
@@ -331,9 +341,10 @@ export class AlertStore {
     const number = row!['fired'] as number
     const { kind, ...more } = event
     const body = { id: eventId(ruleId, number), kind, alert_id: ruleId, number, ...more }
+    const created = wallMicros()
     this.#database
-      .prepare('INSERT INTO event VALUES (?, ?, 0, 0, 0, NULL, NULL, NULL, ?, ?)')
-      .run(ruleId, number, wallMicros(), JSON.stringify(body))
+      .prepare('INSERT INTO event VALUES (?, ?, 0, 0, ?, NULL, NULL, NULL, ?, ?)')
+      .run(ruleId, number, created, created, JSON.stringify(body))
     return number
   }
 

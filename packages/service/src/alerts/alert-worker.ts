@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Problem } from '@priorbook/sdk/wire'
+import { Yielder } from '../lib/yielder.ts'
 import type { AlertRules, ApiContext } from '../api/route.ts'
 import { AddressGuard } from './address-guard.ts'
 import { AlertStore } from './alert-store.ts'
@@ -101,6 +102,7 @@ class AlertWorker {
   readonly #onError: (error: unknown, what: object) => void
   readonly #holder = randomUUID()
   readonly #deliverer: Deliverer
+  readonly #yielder = new Yielder()
   #evaluator: Evaluator | undefined
   #revision = ''
   #renewedMs = -Infinity
@@ -158,6 +160,10 @@ class AlertWorker {
       context: this.#context,
       alerts: this.#options.alerts,
       holder: this.#holder,
+      keep: async () => {
+        await this.#yielder.yieldIfDue()
+        return this.#renew()
+      },
       grants: () => grantsOf(this.#source, this.#context.now()),
       onError: this.#onError,
     })

@@ -17,8 +17,11 @@ export type DeliveryOptions = {
   onError(error: unknown): void
 }
 
-// Max deliveries at the same time, each of another rule.
+// Max deliveries at the same time, each of another rule, and of one key: slow receivers hold up their owner alone.
 const MAX_IN_FLIGHT = 32
+const MAX_OF_KEY = 4
+// How soon it looks again after nothing was due.
+const LOOK_MS = 100
 
 /**
  * Sends waiting events: those of a rule one after the other, so that a receiver sees them in order. An event is
@@ -27,6 +30,9 @@ const MAX_IN_FLIGHT = 32
 export class Deliverer {
   readonly #options: DeliveryOptions
   readonly #inFlight = new Map<string, Promise<void>>()
+  /** How many of them each key has. */
+  readonly #ofKey = new Map<string, number>()
+  #restsUntilMs = -Infinity
 
   constructor(options: DeliveryOptions) {
     this.#options = options
@@ -34,16 +40,30 @@ export class Deliverer {
 
   /** Starts to send what is due; `isAllowed` says whether the owner of a rule still may. */
   start(isAllowed: (ruleId: string) => boolean): void {
-    if (this.#inFlight.size >= MAX_IN_FLIGHT) return
-    for (const event of this.#options.alerts.due(Date.now() * 1000)) {
-      const { ruleId } = event
+    const nowMs = performance.now()
+    if (this.#inFlight.size >= MAX_IN_FLIGHT || nowMs < this.#restsUntilMs) return
+    const due = this.#options.alerts.due(Date.now() * 1000)
+    if (due.length === 0) this.#restsUntilMs = nowMs + LOOK_MS
+    for (const event of due) {
+      const { ruleId, keyId } = event
       if (this.#inFlight.size >= MAX_IN_FLIGHT) return
       if (this.#inFlight.has(ruleId) || !isAllowed(ruleId)) continue
+      if ((this.#ofKey.get(keyId) ?? 0) >= MAX_OF_KEY) continue
+      this.#count(keyId, 1)
       const sending = this.#send(event)
         .catch((error: unknown) => this.#options.onError(error))
-        .finally(() => this.#inFlight.delete(ruleId))
+        .finally(() => {
+          this.#inFlight.delete(ruleId)
+          this.#count(keyId, -1)
+        })
       this.#inFlight.set(ruleId, sending)
     }
+  }
+
+  #count(keyId: string, more: 1 | -1): void {
+    const count = (this.#ofKey.get(keyId) ?? 0) + more
+    if (count === 0) this.#ofKey.delete(keyId)
+    else this.#ofKey.set(keyId, count)
   }
 
   /** Waits for the deliveries that are on their way, so that their answers are not lost. */

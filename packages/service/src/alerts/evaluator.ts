@@ -14,6 +14,8 @@ export type EvaluatorOptions = {
   readonly alerts: AlertStore
   /** The name under which this process holds the lease. */
   readonly holder: string
+  /** Renews the lease where that is due, and lets others run; false where another process took over. */
+  keep(): Promise<boolean>
   /** What the owners of rules may read now, by key; undefined for one that may read nothing. */
   grants(): (keyId: string) => Grant | undefined
   onError(error: unknown, what: object): void
@@ -32,6 +34,8 @@ const TIDY_MS = 30_000
 // Markets of families are looked for from this long before the last look on.
 const BACK_MICROS = 3_600_000_000
 const PAGE = 500
+// Steps that are stored together at most: a process that takes over has less to read again.
+const MAX_STEPS = 200
 // Markets that no family wants, so that their record is read once.
 const MAX_UNWANTED = 20_000
 
@@ -51,6 +55,8 @@ export class Evaluator {
   readonly #unsaved = new Set<Watch>()
   #families: LoadedRule[] = []
   #mustScan = true
+  /** True when another process took over: what was read since is not stored, and must not be built on. */
+  #isLost = false
   #savedMs = 0
   #tidiedMs = performance.now()
 
@@ -75,6 +81,7 @@ export class Evaluator {
     for (const alert of wanted.values()) {
       const grant = this.#rules.has(alert.id) ? undefined : grantOf(alert.keyId)
       if (grant === undefined) continue
+      if (!(await this.#keeps())) return
       const rule: LoadedRule = { alert, grant, watches: new Map() }
       this.#rules.set(alert.id, rule)
       this.#unwanted.clear()
@@ -85,6 +92,7 @@ export class Evaluator {
 
   /** Reads what was committed since the last call; false where another process took over. */
   async tick(): Promise<boolean> {
+    if (this.#isLost) return false
     if (this.#rules.size === 0) {
       this.#follower.close()
       this.#mustScan = true
@@ -137,6 +145,8 @@ export class Evaluator {
     if (this.#families.length > 0) {
       for (const instrument of changes.books) await this.#offer(instrument, due)
       for (const { venue, marketId } of changes.markets) {
+        // Its record may name now what a family is chosen by.
+        this.#unwanted.delete(`${venue}/${marketId}`)
         await this.#offer({ venue, market: marketId, key: '' }, due)
       }
     }
@@ -149,6 +159,11 @@ export class Evaluator {
       add(this.#byMarket.get(`${venue}/${key}`))
       if (key === '') add(this.#byVenue.get(venue))
     }
+  }
+
+  async #keeps(): Promise<boolean> {
+    this.#isLost ||= !(await this.#options.keep())
+    return !this.#isLost
   }
 
   // A market that was not seen before may belong to a family.
@@ -167,6 +182,7 @@ export class Evaluator {
     const steps: WatchStep[] = []
     for (const watch of due) {
       if (!this.has(watch.ruleId)) continue
+      if (!(await this.#keeps())) return false
       let events: readonly NewEvent[] = []
       try {
         events = await watch.advance()
@@ -178,13 +194,17 @@ export class Evaluator {
       }
       this.#unsaved.add(watch)
       if (events.length > 0 || watch.isOver) steps.push(toStep(watch, events))
+      if (steps.length >= MAX_STEPS && !this.#save(steps.splice(0))) return false
     }
     return steps.length === 0 || this.#save(steps)
   }
 
   #save(steps: readonly WatchStep[]): boolean {
     const { alerts, holder } = this.#options
-    if (!alerts.commit(holder, steps)) return false
+    if (!alerts.commit(holder, steps)) {
+      this.#isLost = true
+      return false
+    }
     const saved = new Set(steps.map(({ ruleId, name }) => `${ruleId} ${name}`))
     for (const watch of this.#unsaved) {
       if (saved.has(`${watch.ruleId} ${watch.name}`)) this.#unsaved.delete(watch)
@@ -198,12 +218,35 @@ export class Evaluator {
     for (const watch of await commonWatchesOf(context, grant, alert)) await this.#open(rule, watch)
     if (alert.rule.kind === 'edge') return
     const { venue, marketId } = alert.rule.scope
-    if (marketId === undefined) await this.#scanFamily(rule)
-    else {
+    if (marketId === undefined) {
+      await this.#resumeFamily(rule)
+      await this.#scanFamily(rule)
+    } else {
       const state = await context.store.market(venue, marketId)
       if (state !== undefined) await this.#attach(rule, state)
     }
     await this.#advance(new Set(rule.watches.values()))
+  }
+
+  // Attaches the markets of a family that were watched before: one may have closed long ago and wait for its resolution.
+  async #resumeFamily(rule: LoadedRule): Promise<void> {
+    const { alerts, context } = this.#options
+    for (const [name, { isOver }] of alerts.watches(rule.alert.id)) {
+      const market = isOver || rule.watches.has(name) ? undefined : await this.#marketOf(name)
+      if (market === undefined) continue
+      if (!(await this.#keeps())) return
+      const state = await context.store.market(market.venue, market.id)
+      if (state !== undefined) await this.#attach(rule, state)
+    }
+  }
+
+  // The market of a book, `venue:key`, or of a market's own name, `venue/market`.
+  async #marketOf(name: string): Promise<{ venue: VenueId; id: string } | undefined> {
+    const [, venue, mark, key] = /^(\w+)([:/])(.+)$/.exec(name) ?? []
+    if (key === undefined) return undefined
+    const ref = { venue: venue as VenueId, key }
+    const id = mark === '/' ? key : await this.#options.context.store.marketOf(ref)
+    return id === undefined ? undefined : { venue: ref.venue, id }
   }
 
   async #scanFamilies(): Promise<void> {
@@ -310,13 +353,10 @@ export class Evaluator {
 
   // A market of a family is left when it has ended, and its last rows were read.
   async #hasEnded(watch: Watch): Promise<boolean> {
-    const [name] = watch.markets.length > 0 ? watch.markets : watch.books
-    const [, venue, key] = /^(\w+)[:/](.+)$/.exec(name ?? '') ?? []
-    if (venue === undefined || key === undefined) return false
-    const { store } = this.#options.context
-    const id =
-      watch.markets.length > 0 ? key : await store.marketOf({ venue: venue as VenueId, key })
-    const state = id === undefined ? undefined : await store.market(venue as VenueId, id)
+    const [name = ''] = watch.markets.length > 0 ? watch.markets : watch.books
+    const market = await this.#marketOf(name)
+    if (market === undefined) return false
+    const state = await this.#options.context.store.market(market.venue, market.id)
     const isPast = (state?.knownAt ?? Infinity) < this.#options.context.now() - BACK_MICROS
     return isPast && isLastStatus(state?.record.status ?? '')
   }

@@ -43,19 +43,23 @@ export function openAccess(
   const plans = openPlanBook(options.plansFile ?? join(dataPath, PLANS_FILE), onTrouble)
   const file = join(dataPath, CONTROL_FILE)
   let database = openControl(file)
-  const keys = new KeyRing(database, now)
+  let keys = new KeyRing(database, now)
   const own = openLimiter(join(dataPath, LIMITS_FILE), onTrouble)
   const limiter = options.redis === undefined ? own : shareLimiter(options.redis, own, onTrouble)
   const connections = openConnections(join(dataPath, LIMITS_FILE), onTrouble)
   const usage = new UsageMeter(database, onTrouble)
   const onReplaced = (next: DatabaseSync): void => {
     usage.use(next)
+    keys = new KeyRing(next, now)
     database.close()
     database = next
   }
   const copy = new KeyCopy(file, database, onReplaced, onTrouble ?? (() => undefined))
   return {
-    keys,
+    // Those of the present file, which an operator may replace.
+    get keys() {
+      return keys
+    },
     plans,
     authenticator: new Authenticator(copy, plans),
     limiter,
