@@ -70,8 +70,11 @@ export const lakeCommand = defineCommand({
           `${printCount(kept + unchanged)} were there`,
       ])
     } finally {
-      await lock?.release()
-      await store.close()
+      try {
+        await lock?.release()
+      } finally {
+        await store.close()
+      }
     }
   },
 })

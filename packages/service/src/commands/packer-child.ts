@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -75,12 +76,10 @@ async function packChunks({ file, ageMicros }: NonNullable<PackerOrder['tape']>)
 
 // Only the parent writes the tape.
 async function askParent(made: MadePack): Promise<boolean> {
-  const answered = new Promise<boolean>((resolve, reject) => {
-    process.once('message', (answer) => resolve((answer as { isReplaced: boolean }).isReplaced))
-    signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
-  })
+  const answered = once(process, 'message', { signal })
   tell({ type: 'pack', made })
-  return answered
+  const [answer] = (await answered) as [{ readonly isReplaced: boolean }]
+  return answer.isReplaced
 }
 
 const troubles = new Map<string, string>()

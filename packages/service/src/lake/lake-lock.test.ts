@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync, mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -23,6 +23,18 @@ function leave(folder: string, entry: object): void {
   const base = { owner: 'another', host: 'elsewhere', pid: 77, until, is_released: false }
   const number = String(readdirSync(join(folder, '_locks')).length + 1).padStart(12, '0')
   writeFileSync(join(folder, '_locks', `${number}.json`), JSON.stringify({ ...base, ...entry }))
+}
+
+/** How a lock names the machine and its processes. */
+async function machineOf(): Promise<string> {
+  const { objects, folder } = open()
+  const lock = await lockLake(objects, LASTING)
+  const [name] = readdirSync(join(folder, '_locks'))
+  const entry = JSON.parse(readFileSync(join(folder, '_locks', name!), 'utf8')) as {
+    readonly machine: string
+  }
+  await lock.release()
+  return entry.machine
 }
 
 describe('the lock of a lake', () => {
@@ -53,7 +65,7 @@ describe('the lock of a lake', () => {
 
   it('is got at once where its process is gone, or it has expired long ago', async () => {
     // No process has this number: the most is 2^22.
-    const gone = { host: hostname(), pid: 2 ** 22 + 1 }
+    const gone = { host: hostname(), machine: await machineOf(), pid: 2 ** 22 + 1 }
     for (const entry of [gone, { until: '2026-01-01T00:00:00Z' }, { is_released: true }]) {
       const { objects, folder } = open()
       leave(folder, entry)
@@ -61,6 +73,16 @@ describe('the lock of a lake', () => {
       expect(() => lock.check()).not.toThrow()
       await lock.release()
     }
+  })
+
+  it('waits for a container of the same name, whose processes are not known here', async () => {
+    const { objects, folder } = open()
+    leave(folder, { host: hostname(), machine: 'another', pid: 2 ** 22 + 1 })
+    const waiting = lockLake(objects, { leaseMs: 1e9, renewMs: 10 })
+    leave(folder, { host: hostname(), machine: 'another', pid: 2 ** 22 + 1 })
+    const renewing = setInterval(() => leave(folder, { machine: 'another' }), 20)
+    await expect(waiting).rejects.toMatchObject({ code: 'store_locked' })
+    clearInterval(renewing)
   })
 
   it('is got from a machine that is gone when it is not renewed any more', async () => {
@@ -87,9 +109,13 @@ describe('the lock of a lake', () => {
 
   it('is lost for a process that stood still, which then writes no more', async () => {
     const { objects, folder } = open()
-    const lock = await lockLake(objects, TIMES)
+    const lock = await lockLake(objects, LASTING)
+    // Another process took over and renewed, so that the number after ours is free again.
     leave(folder, {})
     leave(folder, {})
+    for (const number of [1, 2]) {
+      rmSync(join(folder, '_locks', `${String(number).padStart(12, '0')}.json`), { force: true })
+    }
     await expect
       .poll(
         () => {

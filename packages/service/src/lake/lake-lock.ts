@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { PriorbookError } from '@priorbook/sdk/domain'
@@ -26,6 +27,8 @@ type Entry = {
   readonly owner: string
   readonly host: string
   readonly pid: number
+  /** Where process numbers mean the same; absent where that is not known. */
+  readonly machine?: string | undefined
   readonly until: string
   readonly is_released: boolean
 }
@@ -55,14 +58,19 @@ export async function lockLake(objects: ObjectStore, times: LockTimes = TIMES): 
     }
     if (isFree(entry) || now - seenAt >= times.leaseMs) {
       if (await put(objects, number + 1, owner, false, times)) {
-        OWN.add(owner)
-        await removeOlder(objects, number + 1)
+        try {
+          OWN.add(owner)
+          await removeOlder(objects, number + 1)
+        } catch (error) {
+          OWN.delete(owner)
+          throw error
+        }
         return new Renewal(objects, owner, number + 1, times)
       }
       seen = undefined
       continue
     }
-    if (entry!.host === hostname()) refuse(entry!)
+    if (isHere(entry!)) refuse(entry!)
     await pause(Math.min(1000, times.renewMs))
   }
 }
@@ -77,7 +85,23 @@ function refuse({ host, pid }: Entry): never {
 function isFree(entry: Entry | undefined): boolean {
   if (entry === undefined || entry.is_released) return true
   if (Date.now() > Date.parse(entry.until) + MAX_SKEW_MS) return true
-  return entry.host === hostname() && !isRunning(entry)
+  return isHere(entry) && !isRunning(entry)
+}
+
+// Containers may have the same host name, and each of them a process 1.
+function isHere({ machine }: Entry): boolean {
+  return machine !== undefined && machine === MACHINE
+}
+
+const MACHINE = machineName()
+
+function machineName(): string | undefined {
+  try {
+    const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+    return `${hostname()} ${boot} ${readlinkSync('/proc/self/ns/pid')}`
+  } catch {
+    return undefined
+  }
 }
 
 function isRunning({ pid, owner }: Entry): boolean {
@@ -136,7 +160,14 @@ class Renewal implements LakeLock {
   async #next(isReleased: boolean): Promise<void> {
     const at = performance.now()
     const number = this.#number + 1
-    if (!(await put(this.#objects, number, this.#owner, isReleased, this.#times))) {
+    // Numbers of another owner may be gone already, so that ours is free though it is behind.
+    const isBehind = (await readNewest(this.#objects)).number !== this.#number
+    const isOld = at - this.#renewedAt >= this.#times.leaseMs
+    if (
+      isBehind ||
+      isOld ||
+      !(await put(this.#objects, number, this.#owner, isReleased, this.#times))
+    ) {
       this.#isLost = true
       return
     }
@@ -157,6 +188,7 @@ function put(
     owner,
     host: hostname(),
     pid: process.pid,
+    machine: MACHINE,
     until: new Date(Date.now() + leaseMs).toISOString(),
     is_released: isReleased,
   }

@@ -92,7 +92,11 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   if (before !== undefined && isTrimmed && manifest.rows < before.rows) {
     order.check()
     const own = new Set(before.files.map(({ name }) => name))
-    for (const { name } of files) if (!own.has(name)) await objects.remove(name)
+    for (const { name } of files) {
+      if (own.has(name)) continue
+      order.check()
+      await objects.remove(name)
+    }
     return { manifest: before, isChanged: false }
   }
   const isChanged = before === undefined || contentOf(before) !== contentOf(manifest)
@@ -100,21 +104,24 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   if (isChanged && !(await putManifest(objects, manifest))) {
     throw new PriorbookError('store_locked', `another process writes ${folder} of the lake`)
   }
-  order.check()
-  await removeOthers(objects, folder, files)
+  await removeOthers(objects, folder, files, () => order.check())
   return { manifest: isChanged ? manifest : before, isChanged }
 }
 
-/** Removes the files of a folder that a manifest does not name. */
+/** Removes the files of a folder that a manifest does not name; `check` throws where this process may not any more. */
 export async function removeOthers(
   objects: ObjectStore,
   folder: string,
   files: readonly LakeFile[],
+  check: () => void,
 ): Promise<number> {
   const known = new Set(files.map(({ name }) => name))
   const others: string[] = []
   for await (const { name } of objects.list(folder)) if (!known.has(name)) others.push(name)
-  for (const name of others) await objects.remove(name)
+  for (const name of others) {
+    check()
+    await objects.remove(name)
+  }
   return others.length
 }
 

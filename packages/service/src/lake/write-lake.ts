@@ -68,8 +68,8 @@ async function writeDataset(
     if (before !== undefined && !isRewritten && hasAll(stored.get(text), before)) {
       // A run that ended after the manifest may have left files of an earlier one.
       if ((stored.get(text)?.size ?? 0) > before.files.length) {
-        order.check()
-        await removeOthers(objects, dayFolder(venue, dataset, text), before.files)
+        const folder = dayFolder(venue, dataset, text)
+        await removeOthers(objects, folder, before.files, () => order.check())
       }
       report.kept++
       continue

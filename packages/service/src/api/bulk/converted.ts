@@ -54,7 +54,10 @@ async function makeArchive(
   await removeStale()
   const space = (context.temp ?? DEFAULT_SPACE).reserve()
   const onBytes = (bytes: number): void => space.add(bytes)
-  const folder = await mkdtemp(join(tmpdir(), PREFIX))
+  const folder = await mkdtemp(join(tmpdir(), PREFIX)).catch((error: unknown) => {
+    space.release()
+    throw isDiskFull(error) ? noSpace() : error
+  })
   const remove = async (): Promise<void> => {
     await rm(folder, { recursive: true, force: true })
     space.release()

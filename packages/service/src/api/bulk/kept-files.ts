@@ -7,6 +7,8 @@ import type { FileFacts, KeptFile, TempReservation, TempSpace } from '../route.t
 import { isDiskFull } from './temp-space.ts'
 
 const PIECE = 131_072
+// Each has an open file; beyond this many, those that nobody reads are let go.
+const MAX_FILES = 64
 
 /**
  * Files on disk from which parts are sent, so that all parts with one entity tag are bytes of one file: a file that is
@@ -65,6 +67,7 @@ export class KeptFiles {
     try {
       const file = await making
       if (file !== undefined) {
+        while (this.#files.size >= MAX_FILES && this.#evictOne());
         this.#files.set(key, file)
         setTimeout(() => this.#dropOld(key, file), this.#maxAge / 1000).unref()
       }
@@ -79,9 +82,9 @@ export class KeptFiles {
     signal: AbortSignal,
   ): Promise<OpenFile | undefined> {
     const space = this.#space.reserve()
-    const madeAt = this.#now()
-    const handle = await openUnlinked()
+    let handle: FileHandle | undefined
     try {
+      handle = await openUnlinked()
       const hash = createHash('sha256')
       let bytes = 0
       for await (const piece of pieces) {
@@ -91,10 +94,10 @@ export class KeptFiles {
         bytes += piece.length
       }
       signal.throwIfAborted()
-      return new OpenFile(handle, space, { bytes, sha256: hash.digest('hex') }, madeAt)
+      return new OpenFile(handle, space, { bytes, sha256: hash.digest('hex') }, this.#now())
     } catch (error) {
       space.release()
-      await handle.close()
+      await handle?.close()
       if (error instanceof Problem || isDiskFull(error)) return undefined
       throw error
     }

@@ -1,5 +1,6 @@
 import { DAY_MICROS } from '@priorbook/sdk/domain'
 import { PACK_CHUNKS } from '@priorbook/sdk/tape'
+import { isCold } from '../cold/cold-places.ts'
 import { readDirectory, type ChunkPlace } from '../directory.ts'
 import { readStream } from '../streams.ts'
 import type { View } from '../view.ts'
@@ -18,7 +19,7 @@ export function planPacks(view: View, before: number, after: number): PackPlan {
   const { database } = view
   const rows = database.all(
     `SELECT stream FROM chunk WHERE form = 2 AND stream > ?
-     GROUP BY stream HAVING sum(last_received < ?) > 1 ORDER BY stream LIMIT ?`,
+     AND EXISTS (SELECT 1 FROM body WHERE id = chunk.body) GROUP BY stream HAVING sum(last_received < ?) > 1 ORDER BY stream LIMIT ?`,
     after,
     before,
     STEP_STREAMS,
@@ -30,7 +31,7 @@ export function planPacks(view: View, before: number, after: number): PackPlan {
   }
 }
 
-// A pack is of one day, so that it can leave the machine and go as a whole. The newest chunk of a stream stays as it
+// What is in other storage stays there as it is: to pack it, all of it would have to come back. A pack is of one day, so that it can leave the machine and go as a whole. The newest chunk of a stream stays as it
 // is, because the next rows build on it.
 function groupsOf(view: View, id: number, before: number): PackGroup[] {
   const { places } = readDirectory(view.database, readStream(view.database, id))
@@ -41,7 +42,8 @@ function groupsOf(view: View, id: number, before: number): PackGroup[] {
     group = []
   }
   for (const place of places.slice(0, -1)) {
-    if ('lost' in place || place.form !== 'sealed' || place.lastReceived >= before) {
+    const isLoose = 'lost' in place || place.form !== 'sealed'
+    if (isLoose || place.lastReceived >= before || isCold(view.database, place.body)) {
       close()
       continue
     }

@@ -67,7 +67,9 @@ function gives(
         const packed = pack.chunk(place.first)
         if (packed === undefined) return false
         const hash = Buffer.from(chunkHash(packed, platform)).toString('hex')
-        return hash === view.bodies.contentHash(stream, place)
+        // The pack takes the hash of a chunk from the one after it.
+        const chained = Buffer.from(pack.hashOf(place.first)!).toString('hex')
+        return hash === chained && hash === view.bodies.contentHash(stream, place)
       })
     )
   } catch (error) {
