@@ -82,6 +82,16 @@ describe('priorbook-server tape pack', () => {
     expect(await call(copy, 'verify')).toMatchObject({ problems: [] })
   })
 
+  it('leaves chunks in other storage alone, be it that the storage is gone', async () => {
+    const data = join(scratch, 'moved')
+    const archive = join(scratch, 'archive')
+    await call(data, 'import', 'venueb', SAMPLE)
+    await call(data, 'tier', '--older-than', '1d', '--to', archive)
+    // To pack them, it would have to read them.
+    rmSync(archive, { recursive: true })
+    expect(await call(data, 'tape', 'pack', '--older', '0s')).toMatchObject({ chunks: 0 })
+  })
+
   it('says what it can do, and leaves young days as they are', async () => {
     const data = join(scratch, 'young')
     await call(data, 'import', 'venueb', SAMPLE)
