@@ -1,0 +1,66 @@
+import { join } from 'node:path'
+import { parseAlertRule } from '@priorbook/sdk/alerts'
+import { toMicros } from '@priorbook/sdk/domain'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { createTempFolder } from '../store/embedded/temp-folder.testing.ts'
+import { AlertStore, type NewEvent } from './alert-store.ts'
+import { newEvent } from './watch.ts'
+
+const RULE = parseAlertRule({
+  kind: 'resolved',
+  venue: 'venueb',
+  market_id: 'KX-1',
+  webhook: 'https://example.com/hook',
+})
+const EVENT: NewEvent = newEvent({ kind: 'test', name: null, time: '2026-08-11T00:00:00.000000Z' })
+const FAR = Number.MAX_SAFE_INTEGER
+
+function open(): { readonly store: AlertStore; add(keyId: string): string } {
+  const file = join(createTempFolder(), 'alerts.db')
+  const store = new AlertStore(file, 100, () => toMicros(Date.now() * 1000))
+  onTestFinished(() => store.close())
+  expect(store.acquire('me', Date.now(), 60_000)).toBe(true)
+  return { store, add: (keyId) => store.add(keyId, [keyId], RULE, 10)!.alert.id }
+}
+
+describe('the store of alerts', () => {
+  it('never forgets that a watch is over, so that no old event is found again', () => {
+    const { store, add } = open()
+    const ruleId = add('one')
+    const step = { ruleId, name: 'venueb/KX-1', state: '{}', events: [EVENT], isOver: true }
+    expect(store.commit('me', [step])).toBe(true)
+    store.prune(FAR, 1000)
+    expect(store.watches(ruleId).get('venueb/KX-1')).toEqual({ state: '', isOver: true })
+    store.remove(ruleId)
+    expect(store.watches(ruleId).size).toBe(0)
+  })
+
+  it('gives the first waiting event of each rule, those that wait longest first', () => {
+    const { store, add } = open()
+    const [one, other] = [add('one'), add('other')]
+    for (const rule of [one, other, one, other]) store.addEvent(rule, EVENT)
+    const [first, second, ...more] = store.due(FAR)
+    expect([first!.number, second!.number, more]).toEqual([1, 1, []])
+    expect([first!.ruleId, second!.ruleId].sort()).toEqual([one, other].sort())
+    // A rule whose receiver failed goes behind the others.
+    store.setFailed(first!, { status: 500, error: 'no' }, Date.now() * 1000 + 1e9)
+    expect(store.due(FAR).map(({ ruleId }) => ruleId)).toEqual([second!.ruleId, first!.ruleId])
+    expect(store.due(Date.now() * 1000).map(({ ruleId }) => ruleId)).toEqual([second!.ruleId])
+  })
+
+  it('leaves a delivered event as it is when an earlier attempt fails late', () => {
+    const { store, add } = open()
+    const ruleId = add('one')
+    store.addEvent(ruleId, EVENT)
+    const [event] = store.due(FAR)
+    store.setDelivered(event!, 200)
+    store.setFailed(event!, { status: undefined, error: 'timed out' }, FAR)
+    expect(store.deliveries(ruleId, undefined, 1)[0]).toMatchObject({
+      state: 'delivered',
+      attempts: 1,
+      status: 200,
+      error: undefined,
+    })
+    expect(store.find(ruleId)!.error).toBeUndefined()
+  })
+})
