@@ -15,7 +15,7 @@ const RULE = parseAlertRule({
 const EVENT: NewEvent = newEvent({ kind: 'test', name: null, time: '2026-08-11T00:00:00.000000Z' })
 const FAR = Number.MAX_SAFE_INTEGER
 
-function open(): { readonly store: AlertStore; add(keyId: string): string } {
+function open(): { readonly store: AlertStore; readonly add: (keyId: string) => string } {
   const file = join(createTempFolder(), 'alerts.db')
   const store = new AlertStore(file, 100, () => toMicros(Date.now() * 1000))
   onTestFinished(() => store.close())
