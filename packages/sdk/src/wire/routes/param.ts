@@ -128,12 +128,17 @@ export function textParam(maxLength: number, example?: string, pattern?: string)
     schema: { type: 'string', minLength: 1, maxLength, ...(pattern !== undefined && { pattern }) },
     ...(example === undefined ? {} : { example }),
     parse(text, name) {
-      if (text.length === 0 || text.length > maxLength) {
+      if (text.length === 0 || isLonger(text, maxLength)) {
         throw refuse(name, text, `text of 1 to ${maxLength} characters`)
       }
       return text
     },
   }
+}
+
+// As a schema counts: a character outside the first plane is one, not two.
+function isLonger(text: string, max: number): boolean {
+  return text.length > max && Array.from(text).length > max
 }
 
 // Max characters of a time: more decimals than any clock has.
