@@ -16,7 +16,7 @@ const PLOTS = [
   'Fills',
   'Calibration',
   'Markouts',
-  'Confidence, bracket and baselines',
+  'Confidence, queue models and baselines',
 ]
 const NAME = '<script>alert(1)</script> & others'
 
