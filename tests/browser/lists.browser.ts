@@ -100,7 +100,7 @@ describe('a spread', () => {
   it('is called one, in the ladder and on a phone', async () => {
     const { first_time: first, last_time: last } = market().coverage
     // In the middle of its life a market has both sides; at its end one of them may be empty.
-    const middle = new Date((Date.parse(first!) + Date.parse(last!)) / 2).toISOString()
+    const middle = new Date((Date.parse(first) + Date.parse(last)) / 2).toISOString()
     await visit(`${placeOf(market())}?t=${middle}`, {}, async (page) => {
       const row = page.locator('.spread-row').first()
       await row.waitFor()
