@@ -22,26 +22,17 @@ import type { AppendBatch } from '../../store.ts'
 import { complaintsOf, inspectStore, NO_COMPLAINTS } from '../inspect.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../open.ts'
 import { makeBatches } from '../tape-batches.testing.ts'
+import { SMALL_CHUNKS, writeSealedTape } from '../sealed-tape.testing.ts'
 import { createTapeFolder, type TapeFolder } from '../tape-folder.testing.ts'
 import { Oracle } from '../tape-oracle.testing.ts'
 import { moveAll } from './cold-store.testing.ts'
 
 const DAY = 86_400_000_000
-const limits = { rows: 600, step: 200 }
+const limits = SMALL_CHUNKS
 const oracle = new Oracle()
 const original = mkdtempSync(join(tmpdir(), 'priorbook-cold-'))
 
-beforeAll(async () => {
-  const store = openEmbeddedStore({ file: join(original, 'tape.db'), limits })
-  let count = 0
-  for (const batch of makeBatches(11)) {
-    await store.append(batch)
-    oracle.add(batch)
-    if (++count === 900) break
-  }
-  await store.seal()
-  await store.close()
-})
+beforeAll(() => writeSealedTape(join(original, 'tape.db'), oracle))
 
 afterAll(() => rmSync(original, { recursive: true, force: true }))
 

@@ -8,27 +8,16 @@ import { createRandom } from '../../../lib/random.testing.ts'
 import { moveAll } from '../cold/cold-store.testing.ts'
 import { complaintsOf, inspectStore, NO_COMPLAINTS } from '../inspect.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../open.ts'
-import { makeBatches } from '../tape-batches.testing.ts'
+import { writeSealedTape } from '../sealed-tape.testing.ts'
 import { createTapeFolder, type TapeFolder } from '../tape-folder.testing.ts'
 import { Oracle } from '../tape-oracle.testing.ts'
 import { packAll } from './packing-store.testing.ts'
 
-const limits = { rows: 600, step: 200 }
 const oracle = new Oracle()
 const original = mkdtempSync(join(tmpdir(), 'priorbook-packs-'))
 const KILLS = process.env['PRIORBOOK_FULL'] === '1' ? 200 : 8
 
-beforeAll(async () => {
-  const store = openEmbeddedStore({ file: join(original, 'tape.db'), limits })
-  let count = 0
-  for (const batch of makeBatches(11)) {
-    await store.append(batch)
-    oracle.add(batch)
-    if (++count === 900) break
-  }
-  await store.seal()
-  await store.close()
-}, 300_000)
+beforeAll(() => writeSealedTape(join(original, 'tape.db'), oracle), 300_000)
 
 afterAll(() => rmSync(original, { recursive: true, force: true }))
 
