@@ -30,9 +30,10 @@ describe('the store of alerts', () => {
     const step = { ruleId, name: 'venueb/KX-1', state: '{}', events: [EVENT], isOver: true }
     expect(store.commit('me', [step])).toBe(true)
     store.prune(FAR, 1000)
-    expect(store.watches(ruleId).get('venueb/KX-1')).toEqual({ state: '', isOver: true })
+    expect(store.watch(ruleId, 'venueb/KX-1')).toEqual({ state: '', isOver: true })
+    expect(store.openWatches(ruleId)).toEqual([])
     store.remove(ruleId)
-    expect(store.watches(ruleId).size).toBe(0)
+    expect(store.watch(ruleId, 'venueb/KX-1')).toBeUndefined()
   })
 
   it('gives the first waiting event of each rule, those that wait longest first', () => {

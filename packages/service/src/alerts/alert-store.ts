@@ -166,17 +166,24 @@ export class AlertStore {
     })
   }
 
-  /** The states of the watches of a rule by name. */
-  watches(
+  /** Where a watch of a rule stands; undefined for one that never began. */
+  watch(
     ruleId: string,
-  ): ReadonlyMap<string, { readonly state: string; readonly isOver: boolean }> {
-    const rows = this.#database.prepare('SELECT * FROM watch WHERE rule_id = ?').all(ruleId)
-    return new Map(
-      rows.map((row) => [
-        row['name'] as string,
-        { state: row['state'] as string, isOver: row['over'] !== null },
-      ]),
-    )
+    name: string,
+  ): { readonly state: string; readonly isOver: boolean } | undefined {
+    const row = this.#database
+      .prepare('SELECT * FROM watch WHERE rule_id = ? AND name = ?')
+      .get(ruleId, name)
+    if (row === undefined) return undefined
+    return { state: row['state'] as string, isOver: row['over'] !== null }
+  }
+
+  /** The names of the watches of a rule that are not over. */
+  openWatches(ruleId: string): readonly string[] {
+    const rows = this.#database
+      .prepare('SELECT name FROM watch WHERE rule_id = ? AND over IS NULL')
+      .all(ruleId)
+    return rows.map((row) => row['name'] as string)
   }
 
   /** Up to when markets of a rule's family were looked for. */
@@ -212,12 +219,13 @@ export class AlertStore {
     return inTransaction(this.#database, () => {
       const own = this.#database.prepare('SELECT holder FROM lease').get()?.['holder']
       if (own !== holder) return false
+      const has = this.#database.prepare('SELECT 1 FROM rule WHERE id = ?')
       const put = this.#database.prepare(
         `INSERT INTO watch VALUES (?, ?, ?, ?) ON CONFLICT (rule_id, name) DO UPDATE
          SET state = excluded.state, over = excluded.over`,
       )
       for (const { ruleId, name, state, events, isOver = false } of steps) {
-        if (this.find(ruleId) === undefined) continue
+        if (has.get(ruleId) === undefined) continue
         put.run(ruleId, name, state, isOver ? wallMicros() : null)
         for (const event of events) this.#insert(ruleId, event)
         if (events.length > 0) this.#bound(ruleId)

@@ -231,8 +231,8 @@ export class Evaluator {
   // Attaches the markets of a family that were watched before: one may have closed long ago and wait for its resolution.
   async #resumeFamily(rule: LoadedRule): Promise<void> {
     const { alerts, context } = this.#options
-    for (const [name, { isOver }] of alerts.watches(rule.alert.id)) {
-      const market = isOver || rule.watches.has(name) ? undefined : await this.#marketOf(name)
+    for (const name of alerts.openWatches(rule.alert.id)) {
+      const market = rule.watches.has(name) ? undefined : await this.#marketOf(name)
       if (market === undefined) continue
       if (!(await this.#keeps())) return
       const state = await context.store.market(market.venue, market.id)
@@ -288,7 +288,7 @@ export class Evaluator {
   async #open(rule: LoadedRule, watch: NewWatch): Promise<boolean> {
     if (rule.watches.has(watch.name)) return false
     const { alert } = rule
-    const stored = this.#options.alerts.watches(alert.id).get(watch.name)
+    const stored = this.#options.alerts.watch(alert.id, watch.name)
     if (stored?.isOver === true) return false
     await watch.open(stored?.state, alert.created)
     rule.watches.set(watch.name, watch)
