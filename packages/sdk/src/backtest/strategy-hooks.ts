@@ -36,7 +36,7 @@ export class StrategyHooks {
   private readonly clock: { readonly now: number }
   /** Orders to tell of, and calls of other hooks, in the order in which they were deferred. */
   private readonly deferred: (DeferredCall | ToldOrder | undefined)[] = []
-  /** How many of them wait; the list keeps its length, because a list that is emptied allocates anew. */
+  /** How many entries of `deferred` wait. The array keeps its length: emptying it would allocate it again. */
   private waiting = 0
   private context: StrategyContext | undefined
 

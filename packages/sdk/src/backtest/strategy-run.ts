@@ -109,7 +109,7 @@ export class StrategyRun {
 
   /** Lets news reach the strategy after the delay of its feed, in the order in which they happened. */
   deliver(at: number, news: News): void {
-    // Nobody hears the news of a strategy that failed.
+    // A strategy that failed is not called any more.
     if (!this.hooks.isAlive) return
     this.receivedAt = Math.max(this.receivedAt, at + (this.latency.feed?.() ?? 0))
     this.queue.add(this.receivedAt, { kind: 'news', news })

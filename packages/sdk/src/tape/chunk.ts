@@ -142,7 +142,7 @@ export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
   return { header, headerBytes, sections }
 }
 
-/** Throws where a column of this length cannot have so many stored bytes; 0 means that it is not compressed. */
+/** Throws where the two lengths of a column contradict each other. A packed length of 0 means that it is not compressed. */
 export function checkLengths(rawLength: number, packedLength: number): void {
   const packed = packedLength > 0
   if (rawLength > (packed ? Math.min(MAX_RAW, packedLength * MAX_RATIO) : MAX_RAW)) {

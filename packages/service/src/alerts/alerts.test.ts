@@ -54,7 +54,7 @@ type Home = TestServer & {
   clock: Micros
   create(rule: object, key?: string): Promise<AlertCreatedJson>
   deliveries(id: string, key?: string): Promise<readonly AlertDeliveryJson[]>
-  /** The events of a rule, oldest first, once there are so many. */
+  /** Waits until a rule has `count` events; gives them oldest first. */
   events(id: string, count: number): Promise<readonly AlertEventJson[]>
 }
 

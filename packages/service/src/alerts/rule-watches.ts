@@ -49,7 +49,7 @@ export async function watchesOf(
   const instruments = await instrumentsOf(context, record)
   if (rule.kind === 'gap') {
     const own = [...new Set([...instruments.map(({ key }) => key), marketId])]
-    // Gaps of a whole venue are told once for a family, not once for each of its markets.
+    // A rule about a family fires once for a gap of the whole venue, not once for each market.
     const keys = isFamily(rule) ? own : [...own, VENUE_KEY]
     return [new GapWatch(id, rule, { venue, marketId, keys }, store, now)]
   }

@@ -53,7 +53,7 @@ export type AppOptions = {
   readonly recorder?: () => RecorderPulse | undefined
   /** The built explorer; without it `/` is a page with links. */
   readonly web?: WebFiles | undefined
-  /** Gives out keys of the cheapest plan for so many bits of work; absent where only the operator does. */
+  /** Lets anyone create a key of the cheapest plan after this much proof of work; absent where only the operator creates keys. */
   readonly signup?: { readonly bits: number; readonly perMinute: number }
   /** The key that the explorer gets in a browser on this machine; only for emulated data, which anyone may read. */
   readonly startKey?: string

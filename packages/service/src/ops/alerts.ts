@@ -306,7 +306,7 @@ export const ALERTS: readonly Alert[] = [
     condition: promqlOnly('max(priorbook_shared_writer) == 0'),
     for: '2m',
     summary: 'No recorder writes the shared tape.',
-    meaning: 'All processes with a shared tape follow it, and nobody records into it.',
+    meaning: 'No recorder has the lease of the shared tape: nothing is being recorded.',
     steps: [
       'Start a recorder: `serve --role capture` with the address of the tape.',
       'If one runs, its log says why it does not take the lease.',

@@ -238,7 +238,7 @@ describe('parts of one file', () => {
     expect(
       Buffer.compare(Buffer.concat(parts.map(({ bytes }) => bytes)), whole.subarray(0, 8000)),
     ).toBe(0)
-    // Another file needs the space of the one that nobody reads; after a minute both are made again.
+    // A file that nobody reads makes room for another one. After a minute each is made again when it is asked for.
     for (const depth of [9, 8]) {
       const other = { key, headers: { range: 'bytes=0-9' } }
       expect((await askHttp(`${address}&depth=2${depth}`, other)).status).toBe(206)
