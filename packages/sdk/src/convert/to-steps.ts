@@ -2,6 +2,9 @@ import { FLAGS, POW10, VENUES, type Gap } from '../domain/index.ts'
 import type { BookEvent, ReplayEvent, ReplayInstrument, TradeEvent } from '../replay/index.ts'
 import type { LevelStep, Step } from './step.ts'
 
+// The instant of an observation is not in the gap that starts with it: its book is forgotten a microsecond later.
+const AFTER_START = 1
+
 /** Turns the events of a replay into the steps that other tools are told. */
 export class Steps {
   private readonly books: Map<number, KnownBook>
@@ -27,7 +30,7 @@ export class Steps {
           if (!concerns(event.gap, instrument)) continue
           const levels = this.bookOf(instrument).forget()
           if (levels === undefined) continue
-          yield { kind: 'clear', at: event.at, instrument, levels }
+          yield { kind: 'clear', at: event.at + AFTER_START, instrument, levels }
         }
         break
       case 'sample':

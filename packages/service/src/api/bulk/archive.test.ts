@@ -87,6 +87,44 @@ describe('an archive of files of another tool', () => {
     expect([Number(first), Number(last)]).toEqual([early, late])
   })
 
+  it('keeps the book at the instant of its last row, with which a gap begins', async () => {
+    const rows = 50
+    const { store, url, key } = await serve(rows)
+    const start = toMicros(MADE_START + (rows - 1) * 20_000)
+    await store.append({
+      venue: 'venueb',
+      position: 1000,
+      origin: 'emulator',
+      recorder: 'r1',
+      normalizer: 1,
+      gaps: [
+        {
+          venue: 'venueb',
+          scope: 'venue',
+          key: '',
+          reason: 'disconnected',
+          start,
+          afterSequence: rows,
+          journal: 1000,
+        },
+      ],
+    })
+    const market = `${url}/v3/venueb/KXMADE-1/orderbook`
+    const stood = await askHttp(`${market}?at=${start}`, { key })
+    const after = await askHttp(`${market}?at=${start + 1}`, { key })
+    expect([stood.json(), after.json()]).toMatchObject([
+      { data: { bids: expect.anything() } },
+      { data: null },
+    ])
+    const { bytes } = await askHttp(`${url}${SCOPE}&format=tardis`, { key })
+    const cleared = Buffer.from(bytes)
+      .toString('latin1')
+      .matchAll(/^venueb,KXMADE-1,\d+,(\d+),(?:false,(?:bid|ask),[\d.]+,0|,+)$/gm)
+    const times = [...cleared].map(([, time]) => Number(time)).filter((time) => time >= start)
+    expect(times.length).toBeGreaterThan(20)
+    expect(new Set(times)).toEqual(new Set([start + 1]))
+  })
+
   it('may take longer to make than a client may be idle, and so may a file that is measured', async () => {
     const slow = (store: Store): Store =>
       new Proxy(store, {
