@@ -1,4 +1,4 @@
-import { FLAGS, POW10, VENUES, type Gap } from '../domain/index.ts'
+import { FLAGS, POW10, toMicros, VENUES, type Gap } from '../domain/index.ts'
 import type { BookEvent, ReplayEvent, ReplayInstrument, TradeEvent } from '../replay/index.ts'
 import type { LevelStep, Step } from './step.ts'
 
@@ -30,7 +30,7 @@ export class Steps {
           if (!concerns(event.gap, instrument)) continue
           const levels = this.bookOf(instrument).forget()
           if (levels === undefined) continue
-          yield { kind: 'clear', at: event.at + AFTER_START, instrument, levels }
+          yield { kind: 'clear', at: toMicros(event.at + AFTER_START), instrument, levels }
         }
         break
       case 'sample':
