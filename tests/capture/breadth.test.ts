@@ -58,7 +58,10 @@ describe('two whole venues of many kinds of markets', () => {
 
   it('are recorded observation by observation', () => {
     expect(verdict.complaints).toEqual([])
-    expect(verdict).toMatchObject({ lost: 0, unseen: 0 })
+    // What a busy recorder had not read of the socket that ended is lost with it, inside a gap.
+    const ended = new Set(cut.map(({ key }) => key))
+    expect(verdict.lostKeys.filter((key) => !ended.has(key))).toEqual([])
+    expect(verdict.unseen).toBe(0)
     expect(verdict.instruments).toBeGreaterThanOrEqual(BOOKS)
     expect(verdict.rows).toBeGreaterThan(BOOKS)
   })

@@ -25,6 +25,8 @@ export type Verdict = {
   readonly rows: number
   readonly payloads: number
   readonly lost: number
+  /** The instruments of the lost ones. */
+  readonly lostKeys: readonly string[]
   /** Losses of venue C that nothing on the wire showed: nobody could see them. */
   readonly unseen: number
   readonly gaps: Readonly<Partial<Record<GapReason, number>>>
@@ -74,6 +76,7 @@ export async function check(
   let rowCount = 0
   let payloadCount = 0
   let lostCount = 0
+  const lostKeys: string[] = []
   let unseenCount = 0
   const known = new Set<string>()
   const matched: Matched[] = []
@@ -107,6 +110,7 @@ export async function check(
       complain,
     )
     lostCount += judged.lost
+    if (judged.lost > 0) lostKeys.push(key)
     unseenCount += judged.unseen
     const isWrong = (row: Row): boolean => !judged.believed.has(row)
     judgeStrangers(name, strangers.filter(isWrong), gaps, complain)
@@ -138,6 +142,7 @@ export async function check(
     rows: rowCount,
     payloads: payloadCount,
     lost: lostCount,
+    lostKeys,
     unseen: unseenCount,
     gaps: counts,
     trades,
