@@ -67,7 +67,7 @@ export type IntakeOptions = {
   readonly create: (context: ConnectorContext) => Connector
   readonly clock: Clock
   /** Called after every record. */
-  readonly flushSoon: (received: Micros) => void
+  readonly flushSoon: () => void
   /** Gives work the store that has what earlier runs left; by default `store`. */
   readonly withEarlier?: <T>(work: (store: StoreReader) => Promise<T>) => Promise<T>
   readonly journalLevel?: number
@@ -264,11 +264,9 @@ export class Intake {
     }
   }
 
-  /** True where so many records can be stored now, or one that was received at or before a time. */
-  isDue(records: number, latest: number): boolean {
-    const { received } = this
-    if (received.length === 0 || this.busy !== undefined) return false
-    return received.length >= records || received[0]! <= latest
+  /** Records that are not stored yet. */
+  get pending(): number {
+    return this.received.length
   }
 
   start(): void {
@@ -510,7 +508,7 @@ export class Intake {
       const wait = this.applier.apply(record)
       if (wait !== undefined) this.busy = this.applyQueued(wait)
     } else this.queue.push(record)
-    this.options.flushSoon(record.received)
+    this.options.flushSoon()
   }
 
   private async applyQueued(first: Promise<void>): Promise<void> {

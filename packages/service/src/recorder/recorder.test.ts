@@ -471,25 +471,6 @@ describe('a recorder of venue B', () => {
     expect(rows.map((row) => row.split(':')[0])).toEqual(['0', '30', '40'])
   })
 
-  it('stores messages by their own times while timers wait for sockets', async () => {
-    const data = folder()
-    let stored: readonly string[] = []
-    await record(data, 'venueb', async (script) => {
-      const b = venueB(script)
-      b.connect()
-      b.full()
-      await script.stored()
-      for (let row = 0; row < 4; row++) {
-        script.wait(20)
-        b.delta('0.4100', '1.00')
-        // As between two reads of sockets: promises go on, timers do not.
-        for (let turn = 0; turn < 100; turn++) await Promise.resolve()
-      }
-      stored = await booksOf(data, 'venueb', TICKER)
-    })
-    expect(stored.map((row) => row.split(':')[0])).toEqual(['0', '20', '40', '60', '80'])
-  })
-
   it('keeps received time from going back when our clock does', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {

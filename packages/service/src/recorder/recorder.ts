@@ -60,11 +60,9 @@ export interface Recorder {
   takeOver(target: TakeoverTarget): Promise<void>
 }
 
-/** Time that messages wait before they are made durable together, and max messages that wait. */
+/** Max time that messages wait before they are made durable together, and max messages that wait. */
 const FLUSH_MS = 20
 const FLUSH_RECORDS = 4096
-/** Max wait by the times of the messages: while many sockets have bytes to read, timers come late. */
-const MAX_WAIT_MICROS = 50_000
 /** How often a full disk is tried again. */
 const RETRY_MS = 500
 
@@ -73,7 +71,7 @@ export async function openRecorder(options: RecorderOptions): Promise<Recorder> 
   const { clock = RECORDER_CLOCK } = options
   const recorder = new JournalingRecorder(options, clock)
   for (const [venue, create] of Object.entries(options.connectors)) {
-    const flushSoon = (received: Micros): void => recorder.flushSoon(received)
+    const flushSoon = (): void => recorder.flushSoon()
     recorder.intakes.push(
       await openIntake({ ...options, venue: venue as VenueId, create, clock, flushSoon }),
     )
@@ -94,7 +92,7 @@ class JournalingRecorder implements Recorder {
   private unsaved: readonly AppendBatch[] = []
   private isDiskFull = false
   private refused = 0
-  private wake: ((received: Micros) => void) | undefined
+  private wake: (() => void) | undefined
 
   constructor(options: RecorderOptions, clock: Clock) {
     this.options = options
@@ -165,19 +163,18 @@ class JournalingRecorder implements Recorder {
     for (const intake of intakes) await intake.recoverTakenOver()
   }
 
-  /** Flushes at once if many messages wait, or one waits for long when another is received. */
-  flushSoon(received: Micros): void {
-    this.wake?.(received)
+  /** Flushes at once if many messages wait. */
+  flushSoon(): void {
+    this.wake?.()
   }
 
   private async flushLoop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await new Promise<void>((resolve) => {
         const timer = this.clock.setTimeout(resolve, this.isDiskFull ? RETRY_MS : FLUSH_MS)
-        this.wake = (received) => {
+        this.wake = () => {
           if (this.isDiskFull) return
-          const latest = received - MAX_WAIT_MICROS
-          if (!this.intakes.some((intake) => intake.isDue(FLUSH_RECORDS, latest))) return
+          if (!this.intakes.some(({ pending }) => pending >= FLUSH_RECORDS)) return
           timer.cancel()
           resolve()
         }
