@@ -42,6 +42,7 @@ import { removeStandby, StandbyRecorder, type RecorderParts } from './standby-re
 import { startTracing } from './start-tracing.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
 import { refuseMixedVenues } from './upstream-addresses.ts'
+import { VenueRecorders } from './venue-recorders.ts'
 
 // How often the status line is printed: on a terminal, and into a pipe or file.
 const LINE_MS = 1000
@@ -68,6 +69,7 @@ const SETTINGS = {
   workers: settingOption('api.workers'),
   'cors-origin': settingOption('api.corsOrigin', 'ORIGIN'),
   recorder: settingOption('recorder', 'ID'),
+  processes: settingOption('processes', 'PER'),
   'ops-port': settingOption('ops.port'),
   speed: settingOption('emulator.speed'),
   seed: settingOption('emulator.seed'),
@@ -210,6 +212,10 @@ class Service {
         'a shared tape needs role capture or api: what one process records, others serve'
       throw new PriorbookError('invalid_config', detail)
     }
+    if (isShared && config.processes === 'venue') {
+      const detail = 'processes=venue records into a tape of its own folder, not into a shared one'
+      throw new PriorbookError('invalid_config', detail)
+    }
     this.#filesFolder = isShared ? undefined : folderOf(config.store)
     if (this.#filesFolder !== undefined && config.role === 'capture') {
       const detail = 'role capture records, and files cannot be recorded'
@@ -284,14 +290,23 @@ class Service {
     if (store === undefined) return
     this.#tape = store
     if (this.#isRecording && this.#standby === undefined) {
-      this.#recorder = await openRecorder({
-        ...this.#recorderParts(),
-        store,
-        ...this.#journalParts(),
-      })
+      this.#recorder = await this.#openRecorder(store)
     }
     if (this.#member === undefined) await this.#openOps()
     if (config.role !== 'capture') this.#startApi()
+  }
+
+  #openRecorder(store: Store): Recorder | Promise<Recorder> {
+    const [parts, journal] = [this.#recorderParts(), this.#journalParts()]
+    if (this.#config.processes === 'one') return openRecorder({ ...parts, store, ...journal })
+    const order = {
+      config: this.#config,
+      addresses: this.#emulated?.addresses,
+      tape: this.#data.tape,
+      journalDir: journal.journalDir,
+    }
+    const venues = VENUE_IDS.filter((venue) => parts.connectors[venue] !== undefined)
+    return new VenueRecorders({ store, venues, order, log: this.#log })
   }
 
   async #openOps(): Promise<void> {

@@ -35,6 +35,11 @@ const SETTINGS = {
     'all',
     'What this process does: record, serve, or both.',
   ),
+  processes: setting(
+    word(['one', 'venue']),
+    'one',
+    'Where venues are recorded: all in one process, or each in a process of its own, for more messages than one core can take.',
+  ),
   standby: setting(
     word(['record', 'wait']),
     'record',
