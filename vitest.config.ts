@@ -40,6 +40,8 @@ export default defineConfig({
   test: {
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is waited for may take its time: by default a machine that stands still for a second fails.
+    expect: { poll: { timeout: 30_000 } },
     pool: 'forks',
     globalSetup: ['tests/shared-scratch.ts'],
     projects: [

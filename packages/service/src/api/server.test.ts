@@ -196,13 +196,14 @@ describe('a leased page', () => {
     const left = httpRequest(`${url}${large}`, { headers: { authorization: `Bearer ${key}` } })
     left.on('response', (response) => response.destroy()).on('error', () => {})
     left.end()
-    await vi.waitFor(() => {
+    const expectReturned = (): void => {
       const leased = acquire.mock.results.map(({ value }) => value as PageBuffer)
       const returned = release.mock.calls.flatMap(([pages]) => pages)
       expect(leased.length).toBe(8)
       expect(returned.length).toBe(leased.length)
       expect(new Set(returned)).toEqual(new Set(leased))
-    })
+    }
+    await vi.waitFor(expectReturned, { timeout: 30_000 })
   })
 
   it('does not go back before its bytes are sent', async () => {
