@@ -175,7 +175,7 @@ describe('settlement panels of recorded rounds', () => {
   it('agree with the book at the same instant', async () => {
     const { client } = await servePrices(data)
     const rows = await client
-      .panels({ asset: 'btc', window: '5m', at: '-3s,-1s', number_format: 'string' })
+      .panels({ asset: 'btc', window: '5m', at: '-3s,-1s', to: stopped, number_format: 'string' })
       .toArray()
     for (const row of rows) {
       const { data } = await client.market(row).asOf({ at: row.at, number_format: 'string' })
@@ -198,9 +198,11 @@ describe('settlement panels of recorded rounds', () => {
     )
     expect(table).toMatch(/venuec:0x\w+ .* -2s /)
     expect(table).not.toContain('venuea:')
-    const params = { asset: 'btc', window: '5m', at: '-1s', number_format: 'string' } as const
-    const rows = await client.panels(params).toArray()
-    const printed = await cli('panels', 'btc-5m', '--at', '-1s', '--order', 'asc', '--json')
+    // Rounds that were announced close while this runs.
+    const params = { asset: 'btc', window: '5m', at: '-1s', to: stopped } as const
+    const rows = await client.panels({ ...params, number_format: 'string' }).toArray()
+    const same = ['--at', '-1s', '--to', String(stopped)]
+    const printed = await cli('panels', 'btc-5m', ...same, '--order', 'asc', '--json')
     expect(
       printed
         .trim()
@@ -208,7 +210,7 @@ describe('settlement panels of recorded rounds', () => {
         .map((line) => JSON.parse(line) as unknown),
     ).toEqual(rows)
     const file = join(folder, 'panel.parquet')
-    await cli('panels', 'BTC-5m', '--at', '-1s', '--out', file)
+    await cli('panels', 'BTC-5m', ...same, '--out', file)
     const written = (await readParquet(readFileSync(file))).rows
     expect(written.map(({ book_id: id }) => id)).toEqual(rows.map(({ book_id: id }) => id))
     for (const args of [['panels'], ['panels', 'BTC'], ['panels', 'BTC-5m', '--format', 'arrow']]) {
