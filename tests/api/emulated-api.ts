@@ -1,11 +1,9 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type MarketRecord, type VenueId } from '@priorbook/sdk/domain'
 import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { createAsker } from '../../packages/service/src/api/ask.testing.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
-import { marketPath } from '../../packages/service/src/api/markets/addresses.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { makeOnce } from '../../packages/service/src/lib/make-once.testing.ts'
@@ -16,6 +14,8 @@ import {
 } from '../../packages/service/src/store/embedded/open.ts'
 import { calmSpeed } from '../capture/emulated-speed.ts'
 import { pause, start } from '../capture/harness.ts'
+import { hasEnough } from '../sdk/enough.ts'
+import { findBusiest, type BusyMarket } from './busy-market.ts'
 import {
   EMULATED_VENUES,
   type EmulatedVenueId,
@@ -33,18 +33,6 @@ export type Reply = {
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly bytes: Uint8Array
   readonly body: unknown
-}
-
-/** The market of a venue with the most observations among those that were open before capture began. */
-export type BusyMarket = {
-  readonly record: MarketRecord
-  /** Up to the market, such as `/v3/venueb/TICKER`. */
-  readonly path: string
-  /** The instrument with the most rows, and its first and last received time (µs). */
-  readonly key: string
-  readonly rows: number
-  readonly first: number
-  readonly last: number
 }
 
 /** A server over what a recorder kept of the emulated venues. */
@@ -92,12 +80,14 @@ export async function openEmulatedApi(options: RecordOptions): Promise<EmulatedA
 }
 
 /**
- * Serves a copy of some seconds that are recorded once for all files of a test run; where they lack
- * what is waited for, others are recorded.
+ * Serves a copy of some seconds, with enough of every venue, that are recorded once for all files of a test run; where
+ * they lack what else is waited for, others are recorded.
  */
 export async function openSharedApi(
-  until: (store: EmbeddedStore) => Promise<boolean> = async () => true,
+  hasMore: (store: EmbeddedStore) => Promise<boolean> = async () => true,
 ): Promise<EmulatedApi> {
+  const until = async (kept: EmbeddedStore): Promise<boolean> =>
+    (await hasEnough(kept)) && hasMore(kept)
   const shared = await makeOnce('emulated', async (folder) => {
     const { store, data, destroy } = await recordCalm(until)
     await store.close()
@@ -164,7 +154,7 @@ async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
     statuses,
     busiest: Object.fromEntries(
       await Promise.all(
-        EMULATED_VENUES.map(async (venue) => [venue, await findBusiest(store, venue)]),
+        EMULATED_VENUES.map(async (venue) => [venue, (await findBusiest(store, venue))!]),
       ),
     ) as Record<EmulatedVenueId, BusyMarket>,
     keyOf,
@@ -192,24 +182,4 @@ async function serve({ store, data, destroy }: Kept): Promise<EmulatedApi> {
 
 function bodyOf(contentType: string, text: string): unknown {
   return /\bjson\b/.test(contentType) ? (JSON.parse(text) as unknown) : text
-}
-
-async function findBusiest(store: EmbeddedStore, venue: VenueId): Promise<BusyMarket> {
-  // With a gap before its first book, whichever of the two: the rounds of fast venues begin at any time.
-  const before = await store.gaps({ venue, reason: 'before_capture' })
-  const late = await store.gaps({ venue, reason: 'late_discovery' })
-  const keys = new Set([...before, ...late].map(({ key }) => key))
-  const facts = (await store.instruments(venue)).filter(({ instrument }) =>
-    keys.has(instrument.key),
-  )
-  const most = facts.toSorted((a, b) => b.lastSequence - a.lastSequence)[0]!
-  const { record } = (await store.market(venue, most.instrument.market))!
-  return {
-    record,
-    path: marketPath(venue, record.marketId, record.asset),
-    key: most.instrument.key,
-    rows: most.lastSequence,
-    first: most.firstReceived,
-    last: most.lastReceived,
-  }
 }

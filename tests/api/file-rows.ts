@@ -1,5 +1,6 @@
 import type { ReadRow } from '../../packages/service/src/api/bulk/read-back.testing.ts'
-import type { BusyMarket, EmulatedApi } from './emulated-api.ts'
+import type { BusyMarket } from './busy-market.ts'
+import type { EmulatedApi } from './emulated-api.ts'
 
 type Page = {
   readonly data: readonly JsonRow[]

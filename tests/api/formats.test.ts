@@ -20,7 +20,7 @@ let api: EmulatedApi
 
 beforeAll(async () => {
   api = await openSharedApi()
-}, 60_000)
+}, 180_000)
 
 afterAll(() => api.close())
 

@@ -4,7 +4,8 @@ import {
   EMULATED_VENUES,
   type EmulatedVenueId,
 } from '../../packages/emulator/src/venues/registry.ts'
-import type { BusyMarket, EmulatedApi } from './emulated-api.ts'
+import type { BusyMarket } from './busy-market.ts'
+import type { EmulatedApi } from './emulated-api.ts'
 
 /** The part of an OpenAPI document that requests are made from. */
 export type OpenApi = { readonly paths: Readonly<Record<string, { readonly get: Get }>> }

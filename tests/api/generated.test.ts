@@ -20,7 +20,7 @@ let document: OpenApi
 beforeAll(async () => {
   api = await openSharedApi()
   document = resolveParameters((await api.get('/v3/openapi.json')).body as OpenApi)
-}, 60_000)
+}, 180_000)
 
 afterAll(() => api.close())
 

@@ -12,7 +12,7 @@ const folder = mkdtempSync(join(tmpdir(), 'priorbook-guides-'))
 beforeAll(async () => {
   api = await openSharedApi()
   url = (await api.server.listen({ host: '127.0.0.1', port: 0 })).url
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await api.close()

@@ -21,8 +21,9 @@ import { createProofReader } from '../../packages/service/src/proofs/proof-reade
 import { ProofSigner } from '../../packages/service/src/proofs/proof-signer.ts'
 import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { alertExamples } from './alert-example.ts'
+import type { BusyMarket } from './busy-market.ts'
 import { DATED, FIRST_ROWS, writeDated } from './dated-tape.ts'
-import { openEmulatedApi, type BusyMarket } from './emulated-api.ts'
+import { openEmulatedApi } from './emulated-api.ts'
 
 // Writes the examples of the OpenAPI document: for each route a request to a server over emulated venues
 // and the body of its answer, one row where possible. Run it when rows change; `openapi.test.ts` fails then.

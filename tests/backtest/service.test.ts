@@ -6,7 +6,6 @@ import { paper, type Report, type Strategy } from '../../packages/sdk/src/backte
 import { main } from '../../packages/sdk/src/cli/main.ts'
 import { createClient } from '../../packages/sdk/src/client/index.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
-import { hasEnough } from '../sdk/enough.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'priorbook-backtest-service-'))
@@ -15,7 +14,7 @@ let url: string
 let key: string
 
 beforeAll(async () => {
-  api = await openSharedApi(hasEnough)
+  api = await openSharedApi()
   url = (await api.server.listen({ host: '127.0.0.1', port: 0 })).url
   key = api.keyOf()
 }, 180_000)

@@ -2,7 +2,6 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
-import { hasEnough } from '../sdk/enough.ts'
 import { install, type Installed } from './install.ts'
 
 // Programs that strangers would use with our OpenAPI document.
@@ -24,7 +23,7 @@ beforeAll(async () => {
 }, INSTALL_MS)
 
 beforeAll(async () => {
-  api = await openSharedApi(hasEnough)
+  api = await openSharedApi()
   url = (await api.server.listen({ host: '127.0.0.1', port: 0 })).url
   writeFileSync(join(folder, 'openapi.json'), await (await fetch(`${url}/v3/openapi.json`)).text())
 }, 180_000)

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ReadRow } from '../../packages/service/src/api/bulk/read-back.testing.ts'
-import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { DATASETS, download, rangeOf, walk } from '../api/file-rows.ts'
 import { PYTHON, runPython } from './run-python.ts'
 
@@ -44,8 +44,8 @@ let folder: string
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'priorbook-csv-'))
-  api = await openEmulatedApi({ ms: 2500, speed: 30 })
-}, 60_000)
+  api = await openSharedApi()
+}, 180_000)
 
 afterAll(async () => {
   await api.close()

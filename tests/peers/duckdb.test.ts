@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ReadRow } from '../../packages/service/src/api/bulk/read-back.testing.ts'
-import { openEmulatedApi, type EmulatedApi } from '../api/emulated-api.ts'
+import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
 import { DATASETS, differenceOf, download, rangeOf, walk } from '../api/file-rows.ts'
 
 // The parts of its package that are used here.
@@ -36,8 +36,8 @@ beforeAll(async () => {
     connection.closeSync()
     instance.closeSync()
   }
-  api = await openEmulatedApi({ ms: 2500, speed: 30 })
-}, 60_000)
+  api = await openSharedApi()
+}, 180_000)
 
 afterAll(async () => {
   await api.close()

@@ -71,7 +71,7 @@ beforeAll(async () => {
     () => access.close(),
     () => store.close(),
   )
-})
+}, 180_000)
 
 afterAll(async () => {
   for (const close of closers) await close()

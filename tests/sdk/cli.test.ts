@@ -15,7 +15,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Micros } from '@priorbook/sdk/domain'
 import { createWholeBook } from '../../packages/service/src/store/store-script.testing.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
-import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
 import { runCommand, type Ran } from './run-command.ts'
 
@@ -29,7 +28,7 @@ let market: string
 let fault: (url: string) => Fault = () => 'none'
 
 beforeAll(async () => {
-  api = await openSharedApi(hasEnough)
+  api = await openSharedApi()
   const { url } = await api.server.listen({ host: '127.0.0.1', port: 0 })
   proxy = await openFaultProxy(url, (_number, address) => fault(address))
   key = api.keyOf()

@@ -17,7 +17,7 @@ const folder = mkdtempSync(join(tmpdir(), 'priorbook-convert-'))
 
 beforeAll(async () => {
   api = await openSharedApi()
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await api.close()

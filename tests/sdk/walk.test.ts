@@ -6,7 +6,6 @@ import {
   type PriorbookClient,
 } from '../../packages/sdk/src/client/index.ts'
 import { openSharedApi, type EmulatedApi } from '../api/emulated-api.ts'
-import { hasEnough } from './enough.ts'
 import { openFaultProxy, type Fault, type FaultProxy } from './fault-proxy.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
@@ -27,7 +26,7 @@ const FAULTS: readonly Fault[] = [
 ]
 
 beforeAll(async () => {
-  api = await openSharedApi(hasEnough)
+  api = await openSharedApi()
   const { url } = await api.server.listen({ host: '127.0.0.1', port: 0 })
   proxy = await openFaultProxy(url, (number) =>
     isFaulty && number % 2 === 0 ? FAULTS[(number / 2) % FAULTS.length]! : 'none',
