@@ -5,21 +5,30 @@ import { createTestCaller, type TestCaller } from '../../packages/service/src/ap
 import { CATALOGUE_ROUTES } from '../../packages/service/src/api/routes/index.ts'
 import { violations } from '../../packages/service/src/api/pages/schema.testing.ts'
 import { createAuditor } from '../../packages/service/src/derive/audit.ts'
-import { pause, start, type Running } from '../capture/harness.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
+import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
+import { calmSpeed } from '../capture/emulated-speed.ts'
+import { pause, start, type Running } from '../capture/harness.ts'
+import { hasEnough } from '../sdk/enough.ts'
+import { findBusiest, type BusyMarket } from './busy-market.ts'
 
 type Row = Readonly<Record<string, unknown>>
+
+const METRICS = ['chance', 'price', 'last_trade']
 
 let run: Running
 let call: TestCaller
 
 beforeAll(async () => {
-  run = await start({ seed: 7, speed: 20 })
+  run = await start({ seed: 7, speed: calmSpeed(20, Object.values(WINDOW_MS)) })
   await pause(4000)
+  const isReady = async (): Promise<boolean> =>
+    (await hasEnough(run.store)) && (await findSampled()) !== undefined
+  while (!(await isReady())) await pause(200)
   await run.stop()
   const auditor = createAuditor(run.store, run.data.journal)
   call = createTestCaller(CATALOGUE_ROUTES, { store: run.store, auditor })
-}, 60_000)
+}, 180_000)
 
 afterAll(async () => {
   await run.destroy()
@@ -46,12 +55,19 @@ async function walk(url: string): Promise<unknown[]> {
 }
 
 /** The recorded market with the most observations. */
-async function busiest(venue: VenueId): Promise<{ path: string; key: string; last: number }> {
-  const facts = await run.store.instruments(venue)
-  const most = facts.toSorted((a, b) => b.lastSequence - a.lastSequence)[0]!
-  const { record } = (await run.store.market(venue, most.instrument.market))!
-  const path = marketPath(venue, record.marketId, record.asset)
-  return { path, key: most.instrument.key, last: most.lastSequence }
+const busiest = async (venue: VenueId): Promise<BusyMarket> =>
+  (await findBusiest(run.store, venue))!
+
+/** A market of which all metrics were seen: one without a trade has no last one. */
+async function findSampled(): Promise<string | undefined> {
+  const { markets } = await run.store.markets({ venue: 'venuea', limit: 1000 })
+  for (const { record } of markets) {
+    const { marketId, asset } = record
+    const series = await run.store.series('venuea', marketId)
+    const seen = new Set(series.map(({ metric }) => metric))
+    if (METRICS.every((metric) => seen.has(metric))) return marketPath('venuea', marketId, asset)
+  }
+  return undefined
 }
 
 describe('the catalogue of emulated venues', () => {
@@ -88,8 +104,8 @@ describe('the catalogue of emulated venues', () => {
       expect(trades.length).toBeGreaterThan(0)
       expect(await walk(`${path}/trades?limit=3`)).toEqual(trades.map((row) => row['id']))
     }
-    const { path } = await busiest('venuea')
-    for (const metric of ['chance', 'price', 'last_trade']) {
+    const path = await findSampled()
+    for (const metric of METRICS) {
       const url = `${path}/timeseries?metric=${metric}`
       const samples = await rows('venuea_timeseries', `${url}&limit=1000`)
       expect(samples.length).toBeGreaterThan(0)
@@ -100,10 +116,10 @@ describe('the catalogue of emulated venues', () => {
 
   it('proves rows by their raw messages, and executions by rows', async () => {
     for (const venue of EMULATED_VENUES) {
-      const { path, key, last } = await busiest(venue)
-      const steps = Math.min(last, 40)
+      const { path, key, rows: count, last } = await busiest(venue)
+      const steps = Math.min(count, 40)
       for (let step = 1; step <= steps; step++) {
-        const sequence = Math.ceil((last * step) / steps)
+        const sequence = Math.ceil((count * step) / steps)
         const { body } = await call.get(`${path}/audit?id=${venue}:${key}:${sequence}`)
         expect(body.data).toMatchObject({
           state: 'equal',
@@ -113,9 +129,7 @@ describe('the catalogue of emulated venues', () => {
       }
       await rows(`${venue}_audit`, `${path}/audit?id=${venue}:${key}:1`)
       const asked = venue === 'venuec' ? `&token_id=${key}` : ''
-      const { runs } = await run.store.books({ venue, key, order: 'desc', limit: 1 })
-      const received = runs[0]!.columns.received[runs[0]!.to - 1]!
-      const url = `${path}/execution?side=buy&size=1&at=${received}${asked}`
+      const url = `${path}/execution?side=buy&size=1&at=${last}${asked}`
       const { body } = await call.get(url)
       expect(violations(routeOf(`${venue}_execution`).data, body.data)).toEqual([])
     }
