@@ -31,13 +31,17 @@ type Page = {
   readonly pagination: { readonly next_cursor: string | null }
 }
 
-/** Records emulated venues for a while and serves what was kept. */
+/** Records emulated venues for a while, and until something holds, and serves what was kept. */
 export async function recordAndServe(
-  options: EmulatorOptions & { readonly ms: number },
+  options: EmulatorOptions & {
+    readonly ms: number
+    readonly until?: (store: EmbeddedStore) => Promise<boolean>
+  },
 ): Promise<RecordedService> {
-  const { ms, ...emulated } = options
+  const { ms, until = async () => true, ...emulated } = options
   const run = await start({ ...emulated, log: { memory: true, texts: 'full' } })
   await pause(ms)
+  while (!(await until(run.store))) await pause(200)
   await run.stop()
   const home = join(run.data.path, '..', 'home')
   mkdirSync(home)
