@@ -68,11 +68,11 @@ describe('priorbook-server select', () => {
 })
 
 describe('serve with rules', () => {
-  it(
-    'changes them on SIGHUP, and says what that means for each market',
+  it.each(['one', 'venue'])(
+    'changes them on SIGHUP, and says what that means for each market (processes: %s)',
     { timeout: 60_000 },
-    async () => {
-      const data = join(scratch, 'data')
+    async (processes) => {
+      const data = join(scratch, `data-${processes}`)
       const file = configured('served.json', [{ series: 'KXBTC15M', tier: 'full' }])
       const made = await callServer(
         'keys',
@@ -84,7 +84,8 @@ describe('serve with rules', () => {
         '--json',
       )
       const { key } = JSON.parse(made.out) as { key: string }
-      const args = ['--data', data, '--workers', '1', '--config', file, '--speed', '10']
+      const more = ['--speed', '10', '--processes', processes]
+      const args = ['--data', data, '--workers', '1', '--config', file, ...more]
       const served = await startServe(scratch, args)
       onTestFinished(() => void served.child.kill('SIGKILL'))
       const ask = async <T>(path: string): Promise<T> => {
