@@ -15,10 +15,9 @@ export type ListedMarket = {
 }
 
 /** A market that has ended. */
-export type EndedMarket = ListedMarket & {
-  readonly close_time: string
-  readonly winning_outcome: string
-}
+export type EndedMarket = ClosingMarket & { readonly winning_outcome: string }
+
+type ClosingMarket = ListedMarket & { readonly close_time: string }
 
 /** Asks the interface beside the page: what the page shows must be what it answers. */
 export class ApiReader {
@@ -51,6 +50,20 @@ export class ApiReader {
     for (;;) {
       const market = await this.busiest(venue).catch(() => undefined)
       if (market !== undefined && market.coverage.observations >= books) return market
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
+
+  /** Waits until a venue has an open market with at least this many books that closes no sooner than in so long. */
+  async untilLasting(venue: string, books: number, ms: number): Promise<ListedMarket> {
+    for (;;) {
+      const path = `/v3/markets?venue=${venue}&status=open&limit=500`
+      const rows = (await this.get(path)) as ClosingMarket[]
+      const found = rows.find(
+        ({ coverage, close_time: closes }) =>
+          coverage.observations >= books && Date.parse(closes) - Date.now() >= ms,
+      )
+      if (found !== undefined) return found
       await new Promise((resolve) => setTimeout(resolve, 200))
     }
   }

@@ -190,7 +190,7 @@ describe('/backtest', () => {
       expect(ms).toBeLessThan(15_000)
       expect(await page.locator('.fill-table tbody tr').count()).toBe(100)
       await page.getByRole('button', { name: 'Show 100 more' }).click()
-      expect(await page.locator('.fill-table tbody tr').count()).toBe(200)
+      await expect.poll(() => page.locator('.fill-table tbody tr').count()).toBe(200)
     })
   })
 

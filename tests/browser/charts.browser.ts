@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { at, GAP, QUIET, ROUND, SAMPLED } from '../api/charts-tape.ts'
 import { ApiReader } from './api-reader.ts'
 import { servedVisits } from './served-visits.ts'
-import { accessibilityProblems } from './visitor.ts'
+import { accessibilityProblems, copiedText } from './visitor.ts'
 
 const { url, key, visit } = servedVisits('serve-charts.ts', { withKey: true })
 
@@ -235,7 +235,7 @@ describe('the charts of a market', () => {
       before = await crosshair(page)
       expect(before.texts['Price and spread']).toContain('bid 0.')
       await page.getByRole('button', { name: 'Copy a link to this view' }).click()
-      link = await page.evaluate(() => navigator.clipboard.readText())
+      link = await copiedText(page, /^http.*outcome=1/)
     })
     await visit(link.slice(url().length), {}, async (page) => {
       await drawn(page)

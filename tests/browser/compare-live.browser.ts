@@ -75,7 +75,8 @@ describe('a replay of all members', () => {
     await visit(`/contracts/${id}`, {}, async (page) => {
       await loaded(page)
       await page.locator('.compare-head .l-ended').waitFor()
-      await page.getByLabel('Speed').selectOption('5')
+      // Slow enough that it does not end by itself.
+      await page.getByLabel('Speed').selectOption('2')
       await page.getByRole('button', { name: 'Play' }).click()
       await page.locator('.compare-head .l-replay').waitFor()
       const shown = await page.evaluate(watchInstants, 4000)

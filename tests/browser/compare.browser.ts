@@ -4,7 +4,7 @@ import { after, GAP, ROUND } from '../api/contracts-tape.ts'
 import { ApiReader } from './api-reader.ts'
 import { expectInstant, type Consolidated } from './compared.ts'
 import { servedVisits } from './served-visits.ts'
-import { accessibilityProblems, openVisitor } from './visitor.ts'
+import { accessibilityProblems, copiedText, openVisitor } from './visitor.ts'
 
 const PAGE = `/contracts/${ROUND}`
 const LOOKS = [
@@ -277,7 +277,7 @@ describe('the page of a contract', () => {
       })
       await expectInstant(page, api, ROUND, await shownTime(page))
       await page.getByRole('button', { name: 'Copy a link to this view' }).click()
-      link = await page.evaluate(() => navigator.clipboard.readText())
+      link = await copiedText(page, /^http.*[?&]t=/)
       expect(link).toBe(page.url())
       texts = await read(page)
     })

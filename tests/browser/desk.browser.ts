@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { at, MANY_GAPS, ROUND, SAMPLED } from '../api/charts-tape.ts'
 import { servedVisits } from './served-visits.ts'
-import { accessibilityProblems } from './visitor.ts'
+import { accessibilityProblems, copiedText } from './visitor.ts'
 
 const { url, key, visit } = servedVisits('serve-charts.ts', { withKey: true })
 const run = promisify(execFile)
@@ -194,7 +194,7 @@ describe('a request of a panel', () => {
       const calls = panel(page, 'Price and spread').locator('.calls')
       await calls.locator('summary').click()
       await calls.getByRole('button', { name: /snapshots as Python/ }).click()
-      const program = await page.evaluate(() => navigator.clipboard.readText())
+      const program = await copiedText(page, /httpx\.get\(/)
       const address = JSON.parse(/httpx\.get\((".*?")/.exec(program)![1]!) as string
       const env = { ...process.env, PRIORBOOK_KEY: key() }
       const printed = await run('python3', ['-c', 'import httpx']).then(
@@ -385,10 +385,10 @@ describe('the list of markets', () => {
       const head = page.getByRole('columnheader', { name: 'Closes' })
       await head.getByRole('button').click()
       await page.waitForURL(/sort=close_time/)
-      expect(await head.getAttribute('aria-sort')).toBe('ascending')
+      await expect.poll(() => head.getAttribute('aria-sort')).toBe('ascending')
       await page.getByRole('columnheader', { name: 'Recorded' }).getByRole('button').click()
       await page.waitForURL((address) => !address.searchParams.has('sort'))
-      expect(await head.getAttribute('aria-sort')).toBeNull()
+      await expect.poll(() => head.getAttribute('aria-sort')).toBeNull()
       const count = page.locator('.page-head p').first()
       await expect.poll(() => count.innerText()).toBe('2')
     })

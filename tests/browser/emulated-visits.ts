@@ -1,7 +1,9 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect } from 'vitest'
-import { ApiReader, type ListedMarket } from './api-reader.ts'
+import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
+import { calmSpeed } from '../capture/emulated-speed.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
+import { ApiReader, type ListedMarket } from './api-reader.ts'
 import { openBrowser, openVisitor, type Look } from './visitor.ts'
 
 /** A service that records emulated venues, for all tests of a file, and visits to its pages. */
@@ -14,11 +16,16 @@ export type EmulatedVisits = {
   readonly visit: (path: string, look: Look, run: (page: Page) => Promise<void>) => Promise<void>
 }
 
+/** A speed near that of life at which no market of venue B closes in the minutes of a test. */
+export function calmPace(): readonly string[] {
+  return ['--speed', String(calmSpeed(1, [WINDOW_MS['15m'], WINDOW_MS['1h']]))]
+}
+
 /** Starts service and browser before the tests of a file and ends them after the last. */
 export function emulatedVisits(
   rows: number,
   isExpected: (error: string) => boolean = () => false,
-  args: readonly string[] = [],
+  args: readonly string[] = calmPace(),
 ): EmulatedVisits {
   let service: ServiceProcess
   let browser: Browser

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { ELECTION } from '../api/events-tape.ts'
 import { exported } from './exported.ts'
 import { servedVisits } from './served-visits.ts'
+import { copiedText } from './visitor.ts'
 
 const { visit } = servedVisits('serve-events.ts', { withKey: true })
 
@@ -24,10 +25,10 @@ describe('the page of an event', () => {
       const names = () => outcomes.locator('tbody td.outcome').allInnerTexts()
       const first = await names()
       await head.getByRole('button').click()
-      expect(await head.getAttribute('aria-sort')).toBe('descending')
+      await expect.poll(() => head.getAttribute('aria-sort')).toBe('descending')
       expect(await names()).toEqual(first.toSorted().toReversed())
       await head.getByRole('button').click()
-      expect(await head.getAttribute('aria-sort')).toBe('ascending')
+      await expect.poll(() => head.getAttribute('aria-sort')).toBe('ascending')
       expect(await names()).toEqual(first.toSorted())
       // What has no price is last both ways.
       const bid = outcomes.getByRole('columnheader', { name: 'Bid' }).getByRole('button')
@@ -73,7 +74,7 @@ describe('the page of an event', () => {
       await page.waitForURL(/from=.*&to=/)
       const span = await page.locator('.exact-range summary').innerText()
       await page.getByRole('button', { name: 'Copy a link to this view' }).click()
-      const link = await page.evaluate(() => navigator.clipboard.readText())
+      const link = await copiedText(page, /^http.*from=.*&to=/)
       await page.goto(link)
       await page.locator('.event-page[data-loaded="yes"] .event-chart canvas').waitFor()
       expect(await page.locator('.exact-range summary').innerText()).toBe(span)

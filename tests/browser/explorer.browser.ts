@@ -2,9 +2,11 @@ import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiReader, labelsOn, placeOf, type ListedMarket } from './api-reader.ts'
+import { calmPace } from './emulated-visits.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
 import {
   accessibilityProblems,
+  copiedText,
   expectBook,
   openBrowser,
   openVisitor,
@@ -19,7 +21,7 @@ let api: ApiReader
 let markets: Record<string, ListedMarket>
 
 beforeAll(async () => {
-  service = await createService(['--upstream', 'emulator', '--workers', '1'])
+  service = await createService(['--upstream', 'emulator', '--workers', '1', ...calmPace()])
   await service.start()
   browser = await openBrowser()
   api = new ApiReader(service.url)
@@ -155,16 +157,15 @@ describe('the explorer over emulated venues', () => {
       const panel = page.getByRole('region', { name: 'Depth over time' })
       await panel.locator('.calls summary').click()
       await panel.getByRole('button', { name: /as curl/ }).click()
-      const curl = await page.evaluate(() => navigator.clipboard.readText())
+      const curl = await copiedText(page, /^curl .*'http[^']+'/s)
       const [, address] = /'(http[^']+)'/.exec(curl)!
       const answer = (await (await fetch(address!)).json()) as { data: unknown[] }
       expect(answer.data.length).toBeGreaterThan(0)
       await panel.getByRole('button', { name: /as TypeScript/ }).click()
-      const code = await page.evaluate(() => navigator.clipboard.readText())
+      const code = await copiedText(page, /\.snapshots\(\{ interval:/)
       expect(code).toContain(`market_id: '${market.market_id}'`)
-      expect(code).toContain('.snapshots({ interval:')
       await page.getByRole('button', { name: 'Copy market_id' }).click()
-      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(market.market_id)
+      expect(await copiedText(page, /^\w+$/)).toBe(market.market_id)
     })
   })
 

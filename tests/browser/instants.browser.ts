@@ -78,7 +78,7 @@ describe('a market that has ended', () => {
 
 describe('the word for the time that a page shows', () => {
   it('is live at the present only', async () => {
-    const market = await reader().busiest('venueb')
+    const market = await reader().untilLasting('venueb', 20, 30_000)
     await visit(placeOf(market), {}, async (page) => {
       await page.locator('.heatmap canvas[data-ready="yes"]').waitFor()
       await page.locator('.market-head .l-live').waitFor()

@@ -106,10 +106,10 @@ describe('the page of a contract', () => {
           .locator('tbody tr')
           .evaluateAll((rows) => rows.map((row) => (row as HTMLElement).dataset['venue']))
       await head.getByRole('button').click()
-      expect(await head.getAttribute('aria-sort')).toBe('descending')
+      await expect.poll(() => head.getAttribute('aria-sort')).toBe('descending')
       expect(await venues()).toEqual(byAsk.map(({ venue }) => venue))
       await head.getByRole('button').click()
-      expect(await venues()).toEqual(byAsk.map(({ venue }) => venue).toReversed())
+      await expect.poll(venues).toEqual(byAsk.map(({ venue }) => venue).toReversed())
       const spreads = (await api.get(`/v3/contracts/${ROUND}/spreads`)) as {
         duration_ms: number
         ended_by: string
@@ -120,10 +120,10 @@ describe('the page of a contract', () => {
       const before = await cells()
       expect(before).toHaveLength(spreads.length)
       await lasted.getByRole('button').click()
-      expect(await lasted.getAttribute('aria-sort')).toBe('descending')
+      await expect.poll(() => lasted.getAttribute('aria-sort')).toBe('descending')
       const down = await cells()
       await lasted.getByRole('button').click()
-      expect(await cells()).toEqual(down.toReversed())
+      await expect.poll(cells).toEqual(down.toReversed())
       expect(down.toSorted()).toEqual(before.toSorted())
     })
   })

@@ -72,6 +72,15 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   })
 }
 
+/** What a press of a button copied: it is there a moment later, and looks like this. */
+export async function copiedText(page: Page, looks: RegExp): Promise<string> {
+  let text = ''
+  const read = async (): Promise<string> =>
+    (text = await page.evaluate(() => navigator.clipboard.readText()))
+  await expect.poll(read).toMatch(looks)
+  return text
+}
+
 /** A ladder, prices and sizes in canonical form. */
 type ShownBook = { readonly asks: string[][]; readonly bids: string[][] }
 
