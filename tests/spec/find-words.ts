@@ -12,7 +12,10 @@ const QUIET_MS = 5000
 export async function findWords(get: Get): Promise<Words | undefined> {
   const list = async (url: string): Promise<readonly Row[]> => ((await get(url)).body as Body).data
   const a = await findBusy(get, await list('/v3/venuea-prediction/markets?limit=200'), aPath)
-  const b = await findBusy(get, await list('/v3/venueb/markets?limit=200'), bPath)
+  // Statements look at its trades too.
+  const hasTrades = async (market: Row): Promise<boolean> =>
+    (await list(`${bPath(market)}/trades?limit=1`)).length > 0
+  const b = await findBusy(get, await list('/v3/venueb/markets?limit=200'), bPath, hasTrades)
   const c = await findBusy(get, await list('/v3/btc/markets?limit=200'), cPath)
   const doneA = await findResolved(list, '/v3/venuea-prediction/markets')
   const doneB = await findResolved(list, '/v3/venueb/markets')
@@ -42,9 +45,14 @@ const bPath = ({ market_ticker: ticker }: Row): string => `/v3/venueb/${ticker}`
 const cPath = ({ market_id: id }: Row): string => `/v3/btc/markets/${id}`
 
 /** A market that has ended, was open before the recorder knew it, and has enough rows, with its last one. */
-async function findBusy(get: Get, markets: readonly Row[], path: (market: Row) => string) {
+async function findBusy(
+  get: Get,
+  markets: readonly Row[],
+  path: (market: Row) => string,
+  isWanted: (market: Row) => Promise<boolean> = async () => true,
+) {
   for (const market of markets) {
-    if (market.status !== 'resolved') continue
+    if (market.status !== 'resolved' || !(await isWanted(market))) continue
     const { body } = await get(`${path(market)}/snapshots?limit=${MIN_ROWS}`)
     const { data, meta } = body as Body & { readonly meta: { readonly gaps: readonly Row[] } }
     const isLate = meta.gaps.some(({ reason }) => /before_capture|late_discovery/.test(reason))
