@@ -83,6 +83,9 @@ type Followed = {
 
 const FRAMES = 80
 const TRADES = 3
+// A follower takes seconds to start, and a market that closes meanwhile has no book any more.
+const LASTING_MS = 120_000
+const isLasting = (closes: string): boolean => Date.parse(closes) - Date.now() > LASTING_MS
 
 describe('the sockets', () => {
   it("give a follower of Polymarket's example the books and trades of the truth log", async () => {
@@ -104,9 +107,11 @@ describe('the sockets', () => {
   it('give a signed follower of Kalshi the books, trades and lifecycle of the truth log', async () => {
     const { rest, ws, keyId, privateKey } = emulator.addresses.venueb!
     const address = `${rest}/markets?status=open&mve_filter=exclude&limit=1000`
-    type Market = { ticker: string; volume_fp: string }
+    type Market = { ticker: string; volume_fp: string; close_time: string }
     const { markets } = (await (await fetch(address)).json()) as { markets: Market[] }
-    const busy = markets.sort((a, b) => Number(b.volume_fp) - Number(a.volume_fp))
+    const busy = markets
+      .filter(({ close_time: closes }) => isLasting(closes))
+      .sort((a, b) => Number(b.volume_fp) - Number(a.volume_fp))
     const tickers = busy.slice(0, 40).map(({ ticker }) => ticker)
     const told = await follow<
       Followed & {
@@ -185,6 +190,7 @@ type Gamma = {
   readonly question: string
   readonly clobTokenIds: string
   readonly outcomes: string
+  readonly endDate: string
   readonly feeSchedule?: { readonly rate: number }
 }
 
@@ -196,7 +202,8 @@ async function readGamma(): Promise<Gamma[]> {
 }
 
 async function busyTokens(markets: number): Promise<string[]> {
-  return (await readGamma()).slice(0, markets).flatMap(tokensOf)
+  const lasting = (await readGamma()).filter(({ endDate }) => isLasting(endDate))
+  return lasting.slice(0, markets).flatMap(tokensOf)
 }
 
 function tokensOf({ clobTokenIds }: Gamma): string[] {
