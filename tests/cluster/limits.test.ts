@@ -79,13 +79,36 @@ function perSecond(asked: readonly Asked[]): number {
   return admitted.length / ((asked.at(-1)!.to - asked[0]!.from) / 1000)
 }
 
+/** What four requests, two of each node, say is left of a second in which nothing else was asked. */
+function leftInSecond(key: string): Promise<readonly number[]> {
+  return until('four requests within a second', PATIENCE_MS, async () => {
+    await pause(1_200)
+    const headers = { authorization: `Bearer ${key}` }
+    const left: number[] = []
+    const from = performance.now()
+    for (const node of [0, 1, 0, 1]) {
+      const answer = await fetch(`${nodes[node]!.url}/v3/limits`, { headers })
+      left.push(Number(/second";r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1]))
+      await answer.arrayBuffer()
+    }
+    // A machine that stands still meanwhile begins another second.
+    return performance.now() - from < 900 ? left : undefined
+  })
+}
+
 async function keyOfBoth(): Promise<string> {
   const key = nodes[0]!.keyOf('quant')
+  const headers = { authorization: `Bearer ${key}` }
+  const statusOf = async (node: ServiceProcess): Promise<number> => {
+    const answer = await fetch(`${node.url}/v3/limits`, { headers })
+    await answer.arrayBuffer()
+    return answer.status
+  }
+  // Each node has several processes, which hear of a key one after the other.
   await until('a key on both nodes', PATIENCE_MS, async () => {
-    const headers = { authorization: `Bearer ${key}` }
-    const { status } = await fetch(`${nodes[1]!.url}/v3/health`, { headers })
-    const other = await fetch(`${nodes[1]!.url}/v3/limits`, { headers })
-    return status === 200 && other.status === 200 ? true : undefined
+    const asked = nodes.flatMap((node) => Array.from({ length: 10 }, () => statusOf(node)))
+    const statuses = await Promise.all(asked)
+    return statuses.every((status) => status === 200 || status === 429) ? true : undefined
   })
   await pause(1_500)
   return key
@@ -99,15 +122,7 @@ describe('limits over several nodes', () => {
     expect(mostInSecond(asked)).toBeLessThanOrEqual(QUOTA)
     expect(perSecond(asked)).toBeGreaterThan(QUOTA * 0.8)
     // Both nodes say how much is left for all of them.
-    await pause(1_200)
-    const headers = { authorization: `Bearer ${key}` }
-    const left: number[] = []
-    for (const node of [0, 1, 0, 1]) {
-      const answer = await fetch(`${nodes[node]!.url}/v3/limits`, { headers })
-      left.push(Number(/second";r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1]))
-      await answer.arrayBuffer()
-    }
-    expect(left).toEqual([24, 23, 22, 21])
+    expect(await leftInSecond(key)).toEqual([24, 23, 22, 21])
   })
 
   it.each(['kill', 'freeze'] as const)(
