@@ -19,6 +19,7 @@ import { askInTurn } from './ask-in-turn.ts'
 import { startBalancer } from './balancer.ts'
 import { startPatroni, type PatroniCluster } from './patroni.ts'
 import { checkShared, gatherShared } from './shared-truth.ts'
+import { untilSame } from './until-same.ts'
 
 const PATIENCE_MS = 120_000
 const TEST_MS = 300_000
@@ -219,11 +220,15 @@ test(
     expect(gaps.filter((name) => !usual.includes(name))).toEqual([])
     const stopped = Date.now() * 1000
     expect(await recorder.end('SIGTERM')).toBe(0)
-    await pause(1_500)
+    const file = join(home, 'r1/data/tape.db')
+    await untilSame(
+      file,
+      nodes.map((node) => join(node.data, 'tape.db')),
+    )
     for (const node of nodes) await node.stop()
     await emulator.close()
     const truth = await gatherShared(emulator.truth.entries, { isAlone: true })
-    const written = openEmbeddedStore({ file: join(home, 'r1/data/tape.db'), readOnly: true })
+    const written = openEmbeddedStore({ file, readOnly: true })
     for (const node of nodes) {
       const copy = openEmbeddedStore({ file: join(node.data, 'tape.db'), readOnly: true })
       expect((await copy.verify()).problems).toEqual([])
