@@ -7,6 +7,7 @@ import type { BacktestJob, BacktestTimes } from './lib/backtest-child.ts'
 import { rounded } from './lib/measure.ts'
 import { withScratch } from './lib/scratch.ts'
 import { prepareTape } from './lib/tape.ts'
+import { measureHftbacktest, type HftbacktestTimes } from './peers/hftbacktest.ts'
 
 const CHILD = fileURLToPath(new URL('./lib/backtest-child.ts', import.meta.url))
 const COPIES = 8
@@ -36,6 +37,8 @@ export function benchBacktest(): Promise<Record<string, unknown>> {
     const swept = best(rates('active', 36, 1))
     const shared = await sweepOverWorkers(files)
     if (shared.hash !== swept.hash) throw new Error('a sweep over workers gave other reports')
+    const originals = files.filter((_, index) => index % COPIES === 0)
+    const peer = await measureHftbacktest(originals, join(folder, 'hftbacktest'), COPIES)
     const perCpu = ({ cpuSeconds }: BacktestTimes): number => Math.round(observations / cpuSeconds)
     return {
       source,
@@ -49,6 +52,8 @@ export function benchBacktest(): Promise<Record<string, unknown>> {
       active_per_cpu_s: perCpu(active),
       idle_per_cpu_s: perCpu(idle),
       quote_per_s: Math.round((observations + trades) / quote.cpuSeconds),
+      quote_orders: quote.orders,
+      ...hftbacktestFigures(peer, observations + trades),
       first_event_ms: rounded(active.firstEventMs),
       rss_mb: rounded(Math.max(idle.rssMb, active.rssMb, swept.rssMb, asDefault.rssMb)),
       sweep_36_ratio: rounded(swept.cpuSeconds / active.cpuSeconds),
@@ -56,6 +61,19 @@ export function benchBacktest(): Promise<Record<string, unknown>> {
       sweep_workers_ratio: rounded(shared.seconds / swept.seconds),
     }
   })
+}
+
+// In the unit of `quote_per_s`, with the faster of the two kinds of depth.
+function hftbacktestFigures(times: HftbacktestTimes, events: number): Record<string, unknown> {
+  if ('reason' in times) return { hftbacktest_per_s: null, hftbacktest_reason: times.reason }
+  const { hashmap, roivector } = times
+  const perSecond = (seconds: number): number => Math.round(events / seconds)
+  return {
+    hftbacktest_per_s: perSecond(Math.min(hashmap.cpu_seconds, roivector.cpu_seconds)),
+    hftbacktest_hashmap_per_s: perSecond(hashmap.cpu_seconds),
+    hftbacktest_roivector_per_s: perSecond(roivector.cpu_seconds),
+    hftbacktest_orders: roivector.orders * COPIES,
+  }
 }
 
 // The same sweep in as many processes as there are cores, each with every nth set of parameters.

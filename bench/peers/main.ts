@@ -8,6 +8,7 @@ import { planSeed } from '../lib/plan.ts'
 import { prepareTape } from '../lib/tape.ts'
 import { measurePeerApi } from './api.ts'
 import { comparisonTable } from './comparison-table.ts'
+import { installPython } from './install-python.ts'
 import { installPeers } from './install.ts'
 import type { Result } from './comparison-table.ts'
 import type { PeerJob } from './job.ts'
@@ -15,8 +16,10 @@ import type { PeerJob } from './job.ts'
 /** The engines of the comparison; each has a file of that name that runs as its own process. */
 const peerNames = ['clickhouse', 'duckdb'] as const
 
+const OUR_BENCHMARK = fileURLToPath(new URL('../main.ts', import.meta.url))
+
 /**
- * `npm run bench:peers -- tape | api`: our own benchmark and the peers on the same data and the same
+ * `npm run bench:peers -- tape | api | backtest`: our own benchmark and the peers on the same data and the same
  * plan of reads, one process after another. The last line of the output is one JSON object.
  */
 async function main(): Promise<void> {
@@ -31,18 +34,21 @@ async function main(): Promise<void> {
     },
   })
   const [bench] = positionals
-  if (bench !== 'tape' && bench !== 'api') {
-    throw new Error('Usage: npm run bench:peers -- tape | api [--only NAME]')
+  if (bench !== 'tape' && bench !== 'api' && bench !== 'backtest') {
+    throw new Error('Usage: npm run bench:peers -- tape | api | backtest [--only NAME]')
+  }
+  if (bench === 'backtest') {
+    await compareBacktests()
+    return
   }
   const work = values.work
   mkdirSync(work, { recursive: true })
   const tape = prepareTape(work, planSeed)
 
-  const ourBenchmark = fileURLToPath(new URL('../main.ts', import.meta.url))
   let ours: Result = {}
   if (values.only.includes('ours')) {
-    if (existsSync(ourBenchmark)) {
-      ours = await runToJson([ourBenchmark, bench], { PRIORBOOK_RECORDINGS: tape.folder })
+    if (existsSync(OUR_BENCHMARK)) {
+      ours = await runToJson([OUR_BENCHMARK, bench], { PRIORBOOK_RECORDINGS: tape.folder })
     } else {
       console.error('There is no bench/main.ts yet: only the peers are measured')
     }
@@ -72,6 +78,16 @@ async function main(): Promise<void> {
   console.log(`Data: ${tape.source}`)
   if (bench === 'tape') console.log(comparisonTable(ours, peers))
   console.log(JSON.stringify({ ...ours, peers }))
+}
+
+/** Our benchmark runs hftbacktest itself where it is installed; without it, it tells why there is no figure. */
+async function compareBacktests(): Promise<void> {
+  try {
+    installPython()
+  } catch (error) {
+    console.error(`hftbacktest is left out: ${String(error)}`)
+  }
+  console.log(JSON.stringify(await runToJson([OUR_BENCHMARK, 'backtest'], {})))
 }
 
 /** Runs a script of this repository and reads the last line it prints as a JSON object. */
