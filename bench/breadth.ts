@@ -32,7 +32,7 @@ export type BreadthSecond = {
 
 /**
  * Whole venues: all markets of B and C of the emulator's broad world, in a process of its own, recorded by one
- * process. The time until the books are open from an empty folder and after a restart, then messages, lag,
+ * process, or by one per venue (`BENCH_PROCESSES=venue`). The time until the books are open from an empty folder and after a restart, then messages, lag,
  * processor time and memory.
  */
 export function benchBreadth(): Promise<Record<string, unknown>> {
