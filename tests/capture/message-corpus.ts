@@ -3,6 +3,7 @@ import { readJournal } from '@priorbook/sdk/journal'
 import { parseNote } from '../../packages/service/src/recorder/notes.ts'
 import type { CaptureRequest } from '../../packages/service/src/venues/capture/contract.ts'
 import { pause, start } from './harness.ts'
+import { until } from './recorder-process.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 
 /** One message as a recorder heard it: a frame of a socket, or an answer with what was asked. */
@@ -10,6 +11,9 @@ export type HeardMessage =
   | { readonly slot: number; readonly text: string }
   | { readonly request: CaptureRequest; readonly text: string }
 
+// A busy machine hears less in the same time, and at first nothing of some venue.
+const LEAST_ROWS = 100
+const PATIENCE_MS = 90_000
 // Long listings would drown the rest.
 const ANSWER_SHARE = 0.25
 
@@ -18,6 +22,11 @@ export async function gatherCorpus(ms: number): Promise<ReadonlyMap<VenueId, Hea
   const running = await start({ seed: 31, speed: 60, rates: { changes: 4 } })
   try {
     await pause(ms)
+    await until('books of every venue', PATIENCE_MS, () => {
+      const { venues } = running.recorder.status()
+      const rows = EMULATED_VENUES.map((venue) => venues[venue]?.counts.observations ?? 0)
+      return rows.every((count) => count >= LEAST_ROWS) ? true : undefined
+    })
     await running.stop()
     return new Map(
       EMULATED_VENUES.map((venue) => [venue, thin(readHeard(running.data.journal, venue))]),
