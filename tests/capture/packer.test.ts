@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
 import { listSegments } from '@priorbook/sdk/journal/format'
 import { expect, onTestFinished, test } from 'vitest'
 import { openJournalWriter, readJournal } from '../../packages/service/src/journal/index.ts'
@@ -11,6 +10,14 @@ import { until } from './recorder-process.ts'
 // The packer has the lowest priority of the machine, so that it waits for everything else that runs.
 const PATIENCE_MS = 240_000
 
+const SEGMENT_BYTES = 30_000
+const LEAST_BYTES = 6 * SEGMENT_BYTES
+
+/** How large the journal of venue B is. */
+function sizeOf(dir: string): number {
+  return listSegments(dir, 'venueb').reduce((sum, { path }) => sum + statSync(path).size, 0)
+}
+
 /** Writes the journal of venue B again in many small files, as if it had been recorded for months. */
 function splitJournal(dir: string): void {
   const whole = `${dir}.whole`
@@ -20,7 +27,7 @@ function splitJournal(dir: string): void {
     venue: 'venueb',
     origin: 'emulator',
     recorder: 'r1',
-    segmentBytes: 30_000,
+    segmentBytes: SEGMENT_BYTES,
     sync: false,
   })
   for (const item of readJournal({ dir: whole, venue: 'venueb' })) {
@@ -42,9 +49,9 @@ test('a running service packs finished files, goes on recording, and shows every
   const service = await createService(['--upstream', 'emulator', '--speed', '5', '--workers', '1'])
   onTestFinished(() => service.destroy())
   await service.start()
-  await pause(6_000)
-  await service.stop()
   const dir = join(service.data, 'journal')
+  await until('a journal', PATIENCE_MS, () => (sizeOf(dir) >= LEAST_BYTES ? true : undefined))
+  await service.stop()
   splitJournal(dir)
   const versions = (): number[] =>
     listSegments(dir, 'venueb').map(({ path }) => readFileSync(path).readUInt16LE(8))
