@@ -165,9 +165,14 @@ function toArgumentType(schema: Part, schemas: Schemas): string {
   if (schema['type'] === 'array') return 'Sequence[str]'
   const pattern = textOf(schema['pattern'])
   if (pattern.startsWith(String.raw`^(\d{10}`)) return 'TimeInput'
-  if (pattern === String.raw`^\d+(\.\d+)?$`) return 'DecimalInput'
+  if (isDecimal(new RegExp(pattern))) return 'DecimalInput'
   if (/^\^?\S*,/.test(pattern)) return 'str | Sequence[str]'
   return toType(schema, schemas)
+}
+
+// Decimals from 0 on, whatever their upper bound is.
+function isDecimal(pattern: RegExp): boolean {
+  return ['0', '0.25', '1'].every((text) => pattern.test(text)) && !pattern.test('0.x')
 }
 
 function toRouteClass(

@@ -393,8 +393,8 @@ export const ROUTES = {
     address: '/v3/contracts/{contract_id}/spreads',
     path: CONTRACT,
     query: {
-      /** Edges up to this are left out. */
-      min_edge: textParam(20, '0.01', '^\\d+(\\.\\d+)?$'),
+      /** Edges up to this are left out: from 0 to 1, with 12 decimals at most. */
+      min_edge: textParam(20, '0.01', '^0*(0(\\.\\d{1,12}0*)?|1(\\.0+)?)$'),
       ...RANGE_PARAMS,
       ...KNOWN_AT_PARAM,
       ...PAGE_PARAMS,

@@ -1,8 +1,9 @@
-import type {
-  ConsolidatedJson,
-  ContractBooksJson,
-  ContractSnapshotJson,
-  SpreadJson,
+import {
+  contractOf,
+  type ConsolidatedJson,
+  type ContractBooksJson,
+  type ContractSnapshotJson,
+  type SpreadJson,
 } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
 import type { RowQuery, StoreReader } from '../../store/store.ts'
@@ -434,6 +435,24 @@ describe('spreads', () => {
       { end_time: '2026-11-17T17:30:50.000000Z', ended_by: 'gap' },
       { end_time: '2026-11-17T17:30:50.000000Z', ended_by: 'gap' },
     ])
+  })
+
+  it('take the edges that the pattern of the parameter allows', async () => {
+    const call = await caller()
+    const pattern = new RegExp(
+      contractOf('contract_spreads').query.min_edge.schema['pattern'] as string,
+    )
+    const good = ['0', '1', '0.5', '1.000', '00.25', '01', '0.000000000001', '0.0000000000010000']
+    const bad = ['1.1', '2', '10', '1.0000000000001', '0.0000000000001', '1.', '0.', 'x']
+    for (const edge of good) {
+      expect(edge).toMatch(pattern)
+      expect((await call.get(`${BASE}/spreads?min_edge=${edge}`)).body.data).toBeInstanceOf(Array)
+    }
+    for (const edge of bad) {
+      expect(edge).not.toMatch(pattern)
+      const problem = await call.problem(`${BASE}/spreads?min_edge=${edge}`)
+      expect(problem.fields.param).toBe('min_edge')
+    }
   })
 
   it('refuse an edge and a range that are none', async () => {
