@@ -72,7 +72,22 @@ function toSampler({ core, sdk }: Packages): Sampler {
     throw new PriorbookError('invalid_config', detail)
   }
   if (!name.startsWith('parentbased_')) return root()
-  return new sdk.ParentBasedSampler({ root: root() })
+  // Clients name their trace and whether it is sampled: neither decides how much this service sends.
+  const remote = name.endsWith('traceidratio') ? createDraw(sdk, share) : root()
+  return new sdk.ParentBasedSampler({
+    root: root(),
+    remoteParentSampled: remote,
+    remoteParentNotSampled: remote,
+  })
+}
+
+// Samples a share of requests by lot.
+function createDraw({ SamplingDecision }: Packages['sdk'], share: number): Sampler {
+  const { RECORD_AND_SAMPLED, NOT_RECORD } = SamplingDecision
+  return {
+    shouldSample: () => ({ decision: Math.random() < share ? RECORD_AND_SAMPLED : NOT_RECORD }),
+    toString: () => `Draw{${share}}`,
+  }
 }
 
 const HEADERS: TextMapGetter<Readonly<Record<string, unknown>>> = {
