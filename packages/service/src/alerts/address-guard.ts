@@ -1,4 +1,4 @@
-import { lookup as lookUp, type LookupAddress } from 'node:dns'
+import { lookup as lookUp, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { isIP, type BlockList, type LookupFunction } from 'node:net'
 import { isInNetworks as isIn, toNetworks } from '../lib/networks.ts'
 
@@ -24,13 +24,22 @@ const PRIVATE_V4 = [
 const PUBLIC_V6 = '2000::/3'
 const PRIVATE_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20']
 
+/** Asks for all addresses of a name, as `lookup` of Node does. */
+type Resolve = (
+  hostname: string,
+  options: LookupAllOptions,
+  done: (error: NodeJS.ErrnoException | null, found: LookupAddress[]) => void,
+) => void
+
 /** Says to which addresses webhooks may be sent: public ones, and those that the operator allows. */
 export class AddressGuard {
   readonly #allowed: BlockList
   readonly #private = toNetworks([...PRIVATE_V4, ...PRIVATE_V6])
   readonly #public6 = toNetworks([PUBLIC_V6])
+  readonly #resolve: Resolve
 
-  constructor(allowed: readonly string[]) {
+  constructor(allowed: readonly string[], resolve: Resolve = lookUp) {
+    this.#resolve = resolve
     this.#allowed = toNetworks(allowed, 'alerts.allowNetworks')
   }
 
@@ -55,7 +64,10 @@ export class AddressGuard {
     return isIP(plain) === 4 || (isIP(plain) === 6 && isIn(this.#public6, plain))
   }
 
-  /** Resolves a name for a connection; an answer with an address that may not be reached is refused whole. */
+  /**
+   * Resolves a name for a connection, which goes to the addresses that were checked here. An answer with an address
+   * that may not be reached is refused whole.
+   */
   readonly lookup: LookupFunction = (hostname, options, done) => {
     const onFound = (error: NodeJS.ErrnoException | null, found: LookupAddress[]): void => {
       const bad = found?.find(({ address }) => !this.mayReach(address))
@@ -65,6 +77,6 @@ export class AddressGuard {
       } else if (options.all === true) done(null, found)
       else done(null, found[0]!.address, found[0]!.family)
     }
-    lookUp(hostname, { ...options, all: true }, onFound)
+    this.#resolve(hostname, { ...options, all: true }, onFound)
   }
 }
