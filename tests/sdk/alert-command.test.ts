@@ -21,16 +21,16 @@ async function serve() {
   const path = createTempFolder()
   const delivery = { timeoutMs: 1000, retryMinMs: 1000, retryMaxMs: 1000, giveUpMs: 1000 }
   const file = join(path, 'alerts.db')
-  const keys = {
-    list: () => test.access.keys.list(),
-    revision: () => test.access.keys.revision(),
-  }
-  const plans = {
-    all: () => test.access.plans.all(),
-    find: (name: string) => test.access.plans.find(name),
+  const source = {
+    get knownKeys() {
+      return test.access.knownKeys
+    },
+    get plans() {
+      return test.access.plans
+    },
   }
   const options = { file, queue: 10, allowNetworks: [], ...delivery }
-  const alerts = openAlerts(options, { keys, plans }, now)
+  const alerts = openAlerts(options, source, now)
   onTestFinished(() => alerts.stop())
   const signup = { bits: 8, perMinute: 100 }
   const test = await createTestServer({ store, now, path, alerts: alerts.rules, signup })

@@ -177,7 +177,9 @@ class AlertWorker {
   // Keys also end by the clock, and a rule that failed is tried again.
   #currentRevision(): string {
     const minute = Math.floor(performance.now() / LOOK_MS)
-    return `${this.#options.alerts.revision()} ${this.#source.keys.revision()} ${minute}`
+    const { knownKeys, plans } = this.#source
+    const access = `${knownKeys.revision()} ${plans.revision()}`
+    return `${this.#options.alerts.revision()} ${access} ${minute}`
   }
 
   #renew(): boolean {

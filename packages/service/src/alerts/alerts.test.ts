@@ -1,11 +1,15 @@
 import { createHmac } from 'node:crypto'
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
+import { pathToFileURL } from 'node:url'
 import type { Micros } from '@priorbook/sdk/domain'
 import type { AlertCreatedJson, AlertDeliveryJson, AlertEventJson } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { CONTROL_FILE, copyDatabase, openControl } from '../api/auth/control.ts'
 import {
   after,
   createContractStore,
@@ -17,9 +21,13 @@ import {
 } from '../api/contracts/contract-tape.testing.ts'
 import { createCursorCodec } from '../api/cursor.ts'
 import { createTestServer, type TestServer } from '../api/server.testing.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
 import { createTempFolder } from '../store/embedded/temp-folder.testing.ts'
 import type { Store } from '../store/store.ts'
 import { openAlerts, type AlertOptions } from './alert-worker.ts'
+import type { KeySource } from './key-owners.ts'
+
+const ALERTS_PAGE = '../../../../docs/reference/alerts.md'
 
 type Received = { readonly headers: IncomingHttpHeaders; readonly body: string }
 
@@ -63,11 +71,14 @@ async function open(store: Store, options: Partial<AlertOptions> = {}): Promise<
   const path = createTempFolder()
   const now = (): Micros => home.clock
   // Rules and routes share keys, which the server opens.
-  const keys = {
-    list: () => test.access.keys.list(),
-    revision: () => test.access.keys.revision(),
+  const source: KeySource = {
+    get knownKeys() {
+      return test.access.knownKeys
+    },
+    get plans() {
+      return test.access.plans
+    },
   }
-  const source = { keys, plans: plansOf(() => test) }
   const alerts = openAlerts(
     {
       file: join(path, 'alerts.db'),
@@ -90,7 +101,8 @@ async function open(store: Store, options: Partial<AlertOptions> = {}): Promise<
     await alerts.stop()
     expect(errors).toEqual([])
   })
-  const key = test.keyOf('desk')
+  // Without a limit: tests ask until something has happened, by a clock that stands still.
+  const key = test.keyOf('unlimited')
   const json = { 'content-type': 'application/json' }
   const deliveries: Home['deliveries'] = async (id, by = key) => {
     const answer = await test.ask(`/v3/alerts/${id}/deliveries?limit=1000`, { key: by })
@@ -121,13 +133,6 @@ async function open(store: Store, options: Partial<AlertOptions> = {}): Promise<
     },
   }
   return made
-}
-
-function plansOf(test: () => TestServer): {
-  all(): ReturnType<TestServer['access']['plans']['all']>
-  find(name: string): ReturnType<TestServer['access']['plans']['find']>
-} {
-  return { all: () => test().access.plans.all(), find: (name) => test().access.plans.find(name) }
 }
 
 const B = roundOfB()
@@ -234,6 +239,35 @@ describe('a rule', () => {
     expect(found).toMatchObject({ best_edge: event!.value, start_time: event!.time })
   })
 
+  it('uses the fees that a record named when a book was received', async () => {
+    const records = [roundOfA(), B]
+    const store = await createContractStore(records.map((record) => ({ record })))
+    const { url: webhook } = await createReceiver()
+    const home = await open(store)
+    const [a, b] = [new MarketWriter(store, records[0]!), new MarketWriter(store, B)]
+    await a.book(1, [['0.50', '10']], [['0.52', '10']])
+    await b.book(1, [['0.50', '10']], [['0.52', '10']])
+    home.clock = after(2)
+    const rule = { kind: 'edge', contract_id: ROUND_ID, above: '0.05', webhook }
+    const { alert_id: id } = await home.create(rule)
+    await b.book(3, [['0.70', '10']], [['0.72', '10']])
+    await home.events(id, 1)
+    await b.book(4, [['0.50', '10']], [['0.52', '10']])
+    const free = {
+      ...roundOfA(),
+      native: { topic: { chartType: 'CRYPTO_UP_DOWN', feeRateBps: 0 } },
+    }
+    await a.record(free, 5)
+    await b.book(6, [['0.70', '10']], [['0.72', '10']])
+    const [before, now] = await home.events(id, 2)
+    // 2 % of the smaller of the price and what is left of 1, in shares, is what venue A took before.
+    expect(Number(now!.value) - Number(before!.value)).toBeGreaterThan(0.004)
+    home.clock = after(10)
+    const path = `/v3/contracts/${ROUND_ID}/spreads?min_edge=0.05&start_time=${after(0)}&number_format=string`
+    const found = (await home.ask(path, { key: home.key })).json()['data'] as object[]
+    expect(found).toMatchObject([{ best_edge: before!.value }, { best_edge: now!.value }])
+  })
+
   it('watches every market of a family, also those that open later', async () => {
     const store = await createContractStore([{ record: B }])
     const { url: webhook } = await createReceiver()
@@ -248,6 +282,166 @@ describe('a rule', () => {
     await writer.book(5, ...middle(0.6))
     const [event] = await home.events(id, 1)
     expect(event).toMatchObject({ market_id: other.marketId, value: '0.6' })
+  })
+})
+
+/** How many events a rule has in the file, and where its only watch stands, whoever may ask for them. */
+function stored({ path }: Home, id: string): { readonly events: number; readonly state: string } {
+  const database = new DatabaseSync(join(path, 'alerts.db'), { readOnly: true })
+  try {
+    const count = database.prepare('SELECT count(*) AS n FROM event WHERE rule_id = ?').get(id)
+    const watch = database.prepare('SELECT state FROM watch WHERE rule_id = ?').get(id)
+    return { events: Number(count!['n']), state: String(watch?.['state'] ?? '') }
+  } finally {
+    database.close()
+  }
+}
+
+const idOf = ({ access }: Home, key: string): string =>
+  access.keys.list().find(({ lastFour }) => key.endsWith(lastFour))!.id
+
+describe('the owner of a rule', () => {
+  const crossing = async (writer: MarketWriter, seconds: number): Promise<void> => {
+    await writer.book(seconds, ...middle(0.6))
+    await writer.book(seconds + 1, ...middle(0.4))
+  }
+
+  async function openTwo(plan: string) {
+    const store = await createContractStore([{ record: B }])
+    const { url: webhook } = await createReceiver()
+    const home = await open(store)
+    const writer = new MarketWriter(store, B)
+    await writer.book(1, ...middle(0.4))
+    home.clock = after(2)
+    const rule = { ...MARKET, kind: 'price', above: '0.5', webhook }
+    const key = home.keyOf(plan)
+    // The rule of the other key shows how far the rows were read: both read them in one step.
+    const [own, other] = [await home.create(rule, key), await home.create(rule)]
+    await crossing(writer, 3)
+    await home.events(other.alert_id, 1)
+    expect(stored(home, own.alert_id).events).toBe(1)
+    let [seconds, count] = [5, 1]
+    /** Crosses until the rule takes no part any more, and once again. */
+    const crossUntilStopped = async (): Promise<void> => {
+      for (let missed = 0; missed < 2; seconds += 2) {
+        const before = stored(home, own.alert_id).events
+        await crossing(writer, seconds)
+        await home.events(other.alert_id, ++count)
+        const isMissed = stored(home, own.alert_id).events === before
+        // Once it has stopped, it has for good.
+        expect(isMissed || missed === 0).toBe(true)
+        if (isMissed) missed++
+      }
+    }
+    return { home, crossUntilStopped, key, own: own.alert_id, other: other.alert_id }
+  }
+
+  it('stops it when the key is revoked', async () => {
+    const { home, crossUntilStopped, key, own } = await openTwo('desk')
+    home.access.keys.revoke(idOf(home, key))
+    await crossUntilStopped()
+    const { events } = stored(home, own)
+    await crossUntilStopped()
+    expect(stored(home, own).events).toBe(events)
+  })
+
+  it('stops it when the plan leaves out what it watches, and goes on when the plan is back', async () => {
+    const { home, crossUntilStopped, key, own, other } = await openTwo('quant')
+    const file = join(home.path, 'plans.json')
+    const limits = { rank: 1, days: null, per_second: null, per_minute: null, features: [] }
+    const write = (plan: object): void =>
+      writeFileSync(file, JSON.stringify({ plans: { quant: { ...limits, ...plan } } }))
+    write({ venues: ['venuea'], assets: null })
+    await crossUntilStopped()
+    home.clock = after(100)
+    const path = `/v3/alerts/${own}`
+    expect((await home.ask(path, { key })).json()['data']).toMatchObject({ state: 'paused' })
+    // Another asset of the same venue.
+    write({ venues: ['venueb'], assets: ['eth'] })
+    await crossUntilStopped()
+    home.clock = after(110)
+    expect((await home.ask(path, { key })).json()['data']).toMatchObject({ state: 'paused' })
+    // Nothing is delivered meanwhile: an event of the other key that was made later arrives first.
+    await home.ask(`${path}/deliveries`, { key, method: 'POST' })
+    await home.ask(`/v3/alerts/${other}/deliveries`, { key: home.key, method: 'POST' })
+    let [last] = await home.deliveries(other)
+    while (last?.state !== 'delivered') {
+      await pause(5)
+      ;[last] = await home.deliveries(other)
+    }
+    expect((await home.deliveries(own, key))[0]).toMatchObject({ state: 'pending', attempts: 0 })
+    write({ venues: ['venueb'], assets: null })
+    const rowsOf = async (id: string, by: string): Promise<readonly (string | null)[]> => {
+      const rows = (await home.deliveries(id, by)).map(({ event }) => event.row_id)
+      return rows.filter((row) => row !== null).reverse()
+    }
+    const all = await rowsOf(other, home.key)
+    while (stored(home, own).events < all.length + 1) await pause(5)
+    home.clock = after(120)
+    expect((await home.ask(path, { key })).json()['data']).toMatchObject({ state: 'active' })
+    expect(await rowsOf(own, key)).toEqual(all)
+  })
+
+  it('stays the one of the control file, also when another one takes its place', async () => {
+    const { home, crossUntilStopped, other } = await openTwo('desk')
+    const [folder, ring] = [createTempFolder(), home.access.keys]
+    // The other file has the key of one rule, and not that of the other.
+    copyDatabase(CONTROL_FILE, home.path, folder)
+    const database = openControl(join(folder, CONTROL_FILE))
+    const kept = idOf(home, home.key)
+    database.prepare('DELETE FROM key WHERE id <> ?').run(kept)
+    database.exec('PRAGMA journal_mode = DELETE')
+    database.close()
+    for (const end of ['-wal', '-shm']) rmSync(join(home.path, CONTROL_FILE + end), { force: true })
+    renameSync(join(folder, CONTROL_FILE), join(home.path, CONTROL_FILE))
+    await crossUntilStopped()
+    // What is written afterwards is in the new file.
+    expect(home.access.keys).not.toBe(ring)
+    home.access.keys.revoke(kept)
+    home.clock = after(100)
+    const answer = await home.ask(`/v3/alerts/${other}`, { key: home.key })
+    expect(answer.json()).toMatchObject({ status: 401, code: 'revoked_key' })
+  })
+})
+
+describe('a rebuilt tape', () => {
+  /** Replaces the tape of a store by one that these steps write. */
+  async function rebuild(store: Store, write: (writer: MarketWriter) => Promise<void>) {
+    const file = join(createTempFolder(), 'rebuilt.db')
+    const rebuilt = openEmbeddedStore({ file })
+    const writer = new MarketWriter(rebuilt, B)
+    await writer.record(B, -600)
+    await write(writer)
+    await rebuilt.seal()
+    await rebuilt.close()
+    const own = store as EmbeddedStore
+    await own.seal()
+    expect(await own.adopt(file, after(60))).toHaveLength(1)
+  }
+
+  it('does not report a gap again that follows another row now', async () => {
+    const store = await createContractStore([{ record: B }])
+    const { url: webhook } = await createReceiver()
+    const home = await open(store)
+    const writer = new MarketWriter(store, B)
+    await writer.book(1, ...middle(0.4))
+    home.clock = after(2)
+    const { alert_id: id } = await home.create({ ...MARKET, kind: 'gap', webhook })
+    await writer.book(3, ...middle(0.5))
+    await writer.book(4, ...middle(0.4))
+    await writer.gap('instrument', 4, undefined, 3)
+    await home.events(id, 1)
+    await rebuild(store, async (again) => {
+      await again.book(1, ...middle(0.4))
+      await again.book(4, ...middle(0.4))
+      await again.gap('instrument', 4, undefined, 2)
+    })
+    await writer.gap('instrument', 4, 9, 2)
+    const events = await home.events(id, 2)
+    expect(events.map(({ gap }) => [gap?.moment, gap?.gap.after_sequence])).toEqual([
+      ['begun', 3],
+      ['ended', 2],
+    ])
   })
 })
 
@@ -273,6 +467,36 @@ describe('a delivery', () => {
       expect(headers['webhook-signature']).toBe(`v1,${mac}`)
       expect(JSON.parse(body)).toMatchObject({ kind: 'test', id: headers['webhook-id'] })
     }
+  })
+
+  it('is genuine for the example of the docs, and a changed, foreign or old one is not', async () => {
+    const page = readFileSync(join(import.meta.dirname, ALERTS_PAGE), 'utf8')
+    const [, code] = /### Verify a delivery[^]*?```ts\n([^]*?)```/.exec(page)!
+    const file = join(createTempFolder(), 'verify.ts')
+    writeFileSync(file, code!)
+    const { isGenuine } = (await import(pathToFileURL(file).href)) as {
+      isGenuine: (secret: string, headers: Headers, body: string) => boolean
+    }
+    const store = await createContractStore([{ record: B }])
+    const { url, received } = await createReceiver()
+    const home = await open(store)
+    const { alert_id: id, secret } = await home.create({ ...MARKET, kind: 'gap', webhook: url })
+    await home.ask(`/v3/alerts/${id}/deliveries`, { key: home.key, method: 'POST' })
+    while (received.length === 0) await pause(5)
+    const { headers: sent, body } = received[0]!
+    const headersWith = (change: Record<string, string>): Headers =>
+      new Headers({ ...(sent as Record<string, string>), ...change })
+    expect(isGenuine(secret, headersWith({}), body)).toBe(true)
+    expect(isGenuine(secret, headersWith({}), body.replace('test', 'tent'))).toBe(false)
+    expect(isGenuine(secret, headersWith({ 'webhook-id': 'evt_other-1' }), body)).toBe(false)
+    expect(isGenuine(secret, headersWith({ 'webhook-signature': 'v1,AAAA' }), body)).toBe(false)
+    expect(isGenuine(`whsec_${'A'.repeat(43)}=`, headersWith({}), body)).toBe(false)
+    // Signed with the secret, and sent an hour ago.
+    const old = String(Number(sent['webhook-timestamp']) - 3600)
+    const own = Buffer.from(secret.replace('whsec_', ''), 'base64')
+    const mac = createHmac('sha256', own).update(`${String(sent['webhook-id'])}.${old}.${body}`)
+    const replayed = { 'webhook-timestamp': old, 'webhook-signature': `v1,${mac.digest('base64')}` }
+    expect(isGenuine(secret, headersWith(replayed), body)).toBe(false)
   })
 
   it('is given up where too many wait, and says so', async () => {

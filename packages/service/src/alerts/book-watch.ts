@@ -60,7 +60,7 @@ export class BookWatch implements Watch {
     this.#trigger = trigger
     if (state !== undefined) return
     const at = Math.max(...this.#tracks.map(({ position }) => position.at))
-    this.#look(at)
+    await this.#look(at)
   }
 
   state(): string {
@@ -75,7 +75,7 @@ export class BookWatch implements Watch {
       const { rows, hasMore } = await this.#read()
       for (const row of rows) {
         if (!row.track.apply(row)) this.#trigger = 'unknown'
-        const found = this.#look(row.at)
+        const found = await this.#look(row.at)
         if (found !== undefined) events.push(this.#toEvent(found, row))
       }
       if (!hasMore) return events
@@ -97,12 +97,12 @@ export class BookWatch implements Watch {
   }
 
   // Moves the trigger by the present books; gives what was measured where the rule fires.
-  #look(at: number): Measured | undefined {
+  async #look(at: number): Promise<Measured | undefined> {
     if (this.#tracks.some((track) => track.isDark(at))) {
       this.#trigger = 'unknown'
       return undefined
     }
-    const measured = this.#measure(at)
+    const measured = await this.#measure(at)
     if (measured === undefined) return undefined
     const { state, isFired } = step(this.#trigger, measured.value, this.#rule.threshold)
     this.#trigger = state

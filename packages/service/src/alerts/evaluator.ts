@@ -1,6 +1,8 @@
 import { instrumentName, isLastStatus, type Instrument, type VenueId } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
-import type { ApiContext, Grant, StoredAlert } from '../api/route.ts'
+import type { PlanGrant } from '../api/auth/grant.ts'
+import { requireWatchable } from '../api/contracts/watchable.ts'
+import type { ApiContext, StoredAlert } from '../api/route.ts'
 import { ChangeFollower } from '../live/change-follower.ts'
 import { BoundedMap } from '../lib/bounded-map.ts'
 import type { Changes, MarketState } from '../store/store.ts'
@@ -17,13 +19,13 @@ export type EvaluatorOptions = {
   /** Renews the lease where that is due, and lets others run; false where another process took over. */
   keep(): Promise<boolean>
   /** What the owners of rules may read now, by key; undefined for one that may read nothing. */
-  grants(): (keyId: string) => Grant | undefined
+  grants(): (keyId: string) => PlanGrant | undefined
   onError(error: unknown, what: object): void
 }
 
 type LoadedRule = {
   readonly alert: StoredAlert
-  readonly grant: Grant
+  readonly grant: PlanGrant
   readonly watches: Map<string, NewWatch>
 }
 
@@ -70,13 +72,15 @@ export class Evaluator {
     return this.#rules.has(ruleId)
   }
 
-  /** Loads rules that are new or allowed again, and leaves those that are gone. */
+  /** Loads rules that are new or allowed again, and leaves those that are gone or not allowed any more. */
   async load(): Promise<void> {
     const { alerts } = this.#options
     const grantOf = this.#options.grants()
     const wanted = new Map(alerts.rules().map((alert) => [alert.id, alert]))
-    for (const [id, { alert }] of this.#rules) {
-      if (!wanted.has(id) || grantOf(alert.keyId) === undefined) this.#unload(id)
+    for (const [id, { alert, grant }] of this.#rules) {
+      const now = grantOf(alert.keyId)
+      // A rule under other terms goes on as it was stored, if they include what it watches.
+      if (!wanted.has(id) || now === undefined || !isSamePlan(grant, now)) this.#unload(id)
     }
     for (const alert of wanted.values()) {
       const grant = this.#rules.has(alert.id) ? undefined : grantOf(alert.keyId)
@@ -215,6 +219,7 @@ export class Evaluator {
   async #begin(rule: LoadedRule): Promise<void> {
     const { alert, grant } = rule
     const { context } = this.#options
+    await requireWatchable(context, grant, alert.rule)
     for (const watch of await commonWatchesOf(context, grant, alert)) await this.#open(rule, watch)
     if (alert.rule.kind === 'edge') return
     const { venue, marketId } = alert.rule.scope
@@ -377,6 +382,10 @@ export class Evaluator {
       if (!(error instanceof Problem)) this.#options.onError(error, { alert: ruleId })
     }
   }
+}
+
+function isSamePlan({ terms }: PlanGrant, { terms: others }: PlanGrant): boolean {
+  return JSON.stringify(terms) === JSON.stringify(others)
 }
 
 function toStep(watch: Watch, events: readonly NewEvent[]): WatchStep {

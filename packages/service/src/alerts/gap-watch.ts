@@ -81,11 +81,12 @@ export class GapWatch implements Watch {
 
   async advance(): Promise<readonly NewEvent[]> {
     const gaps = await this.#read()
+    const renamed = this.#renamed(gaps)
     const events: NewEvent[] = []
     const { on } = this.#rule
     for (const gap of gaps) {
       const id = gapId(gap)
-      const known = this.#known.get(id)
+      const known = this.#known.get(id) ?? renamed.get(withoutSequence(id))
       if (known === undefined && on !== 'ended') events.push(this.#toEvent(gap, 'begun'))
       if (known !== true && gap.end !== undefined && on !== 'begun') {
         events.push(this.#toEvent(gap, 'ended'))
@@ -94,6 +95,13 @@ export class GapWatch implements Watch {
     }
     this.#forget(gaps)
     return events
+  }
+
+  // A rebuild counts rows anew, so that a gap may follow another sequence than before: its end is news, it is not.
+  #renamed(gaps: readonly Gap[]): ReadonlyMap<string, boolean> {
+    const listed = new Set(gaps.map(gapId))
+    const gone = [...this.#known].filter(([id]) => !listed.has(id))
+    return new Map(gone.map(([id, hasEnded]) => [withoutSequence(id), hasEnded]))
   }
 
   async #read(): Promise<readonly Gap[]> {
@@ -123,4 +131,9 @@ export class GapWatch implements Watch {
       gap: { moment, gap: toGapJson(gap, {}) },
     })
   }
+}
+
+// The sequence is the last part of the id.
+function withoutSequence(id: string): string {
+  return id.slice(0, id.lastIndexOf('/'))
 }

@@ -2,15 +2,19 @@ import { createGrant, type PlanGrant } from '../api/auth/grant.ts'
 import type { KeyRecord } from '../api/auth/keys.ts'
 import type { Plan } from '../api/auth/plans.ts'
 
-/** Keys and plans as they are now. */
+/** Keys and plans as they are now; `revision` rises when they change. */
 export type KeySource = {
-  readonly keys: { list(): readonly KeyRecord[]; revision(): number }
-  readonly plans: { all(): readonly Plan[]; find(name: string): Plan | undefined }
+  readonly knownKeys: { list(): readonly KeyRecord[]; revision(): number }
+  readonly plans: {
+    all(): readonly Plan[]
+    find(name: string): Plan | undefined
+    revision(): number
+  }
 }
 
 /** A key and those that it replaced: a key that was rolled keeps its rules. */
-export function ownersOf({ keys }: KeySource, keyId: string): readonly string[] {
-  const all = keys.list()
+export function ownersOf({ knownKeys }: KeySource, keyId: string): readonly string[] {
+  const all = knownKeys.list()
   const owners = [keyId]
   for (const owner of owners) {
     for (const { id, replacedBy } of all) {
@@ -22,10 +26,10 @@ export function ownersOf({ keys }: KeySource, keyId: string): readonly string[] 
 
 /** What the owners of rules may read now, by key; undefined where a key and all successors have ended. */
 export function grantsOf(
-  { keys, plans }: KeySource,
+  { knownKeys, plans }: KeySource,
   now: number,
 ): (keyId: string) => PlanGrant | undefined {
-  const byId = new Map(keys.list().map((key) => [key.id, key]))
+  const byId = new Map(knownKeys.list().map((key) => [key.id, key]))
   return (keyId) => {
     let key = byId.get(keyId)
     for (let steps = 0; key?.replacedBy !== undefined && steps < byId.size; steps++) {

@@ -12,7 +12,7 @@ export type Measured = {
 }
 
 /** Reads a value from the present books; undefined where they have none. */
-export type Measure = (at: number) => Measured | undefined
+export type Measure = (at: number) => Measured | undefined | Promise<Measured | undefined>
 
 /** What a rule watches in one book. */
 export function measureBook(rule: BookRule, track: BookTrack): Measure {
@@ -27,16 +27,18 @@ export function measureBook(rule: BookRule, track: BookTrack): Measure {
 /** A member of a contract: the book that is read for Yes. */
 export type EdgeMember = {
   readonly track: BookTrack
-  readonly record: MarketRecord
+  /** The record that was known at a time, with the fees of then. */
+  readonly recordAt: (at: number) => Promise<MarketRecord>
   /** True where the book is that of the other outcome. */
   readonly isComplement: boolean
 }
 
 /** The best edge over all pairs of members: what 1 costs less than 1, after fees. */
 export function measureEdge(members: readonly EdgeMember[]): Measure {
-  return (at) => {
+  return async (at) => {
     let best: Measured | undefined
-    const prices = members.map((member) => netPrices(member, at))
+    const prices: (NetPair | undefined)[] = []
+    for (const member of members) prices.push(netPrices(member, await member.recordAt(at), at))
     for (const [i, yes] of members.entries()) {
       for (const [j, no] of members.entries()) {
         const [yesNet, noNet] = [prices[i]?.yes, prices[j]?.no]
@@ -51,11 +53,14 @@ export function measureEdge(members: readonly EdgeMember[]): Measure {
   }
 }
 
+type NetPair = { readonly yes: number | undefined; readonly no: number | undefined }
+
 // What one share of Yes and one of No cost after the fee of a taker; No is bought from the bids of Yes.
 function netPrices(
-  { track, record, isComplement }: EdgeMember,
+  { track, isComplement }: EdgeMember,
+  record: MarketRecord,
   at: number,
-): { readonly yes: number | undefined; readonly no: number | undefined } | undefined {
+): NetPair | undefined {
   const fees = feesOf(record, at)
   if ('reason' in fees || !track.isKnown) return undefined
   const { decimals, one, bestBid, bestAsk } = track.ladder

@@ -1,7 +1,7 @@
 import { isBookRule, type AlertRule, type MarketScope } from '@priorbook/sdk/alerts'
 import type { MarketRecord } from '@priorbook/sdk/domain'
 import { findContract } from '../api/contracts/find.ts'
-import { memberInstruments } from '../api/contracts/member-book.ts'
+import { memberInstruments, recordAt } from '../api/contracts/member-book.ts'
 import { planAsset } from '../api/markets/find.ts'
 import { instrumentsOf } from '../api/markets/instruments.ts'
 import type { ApiContext, Grant, StoredAlert } from '../api/route.ts'
@@ -79,10 +79,9 @@ export async function commonWatchesOf(
   const members = (await memberInstruments(context, contract.members)).flatMap(
     ({ member, instrument, isComplement }) => {
       if (instrument === undefined) return []
-      const { record } = member.state
-      const { venue, marketId } = record
+      const { venue, marketId } = member.state.record
       const track = new BookTrack(store, { venue, key: instrument.key, marketId })
-      return [{ track, record, isComplement }]
+      return [{ track, isComplement, recordAt: (at: number) => recordAt(context, member, at) }]
     },
   )
   const tracks = members.map(({ track }) => track)

@@ -16,6 +16,8 @@ import { UsageMeter } from './usage.ts'
 /** Keys, plans, limits and usage of one data folder. */
 export type Access = {
   readonly keys: KeyRing
+  /** The keys as they are known now, also while the file is damaged or missing. */
+  readonly knownKeys: Pick<KeyCopy, 'list' | 'revision'>
   readonly plans: PlanBook
   readonly authenticator: Authenticator
   readonly limiter: Limiter | SharedLimiter
@@ -58,8 +60,10 @@ export function openAccess(
   return {
     // Those of the present file, which an operator may replace.
     get keys() {
+      copy.revision()
       return keys
     },
+    knownKeys: copy,
     plans,
     authenticator: new Authenticator(copy, plans),
     limiter,

@@ -23,13 +23,13 @@ export class Authenticator {
   readonly #ring: KeyFinder
   readonly #plans: PlanBook
   readonly #cache = new BoundedMap<string, PlanGrant>(MAX_CACHED)
-  #revision: number
+  #revision: string
   #refreshed = 0
 
   constructor(ring: KeyFinder, plans: PlanBook) {
     this.#ring = ring
     this.#plans = plans
-    this.#revision = ring.revision()
+    this.#revision = this.#current()
   }
 
   /** Throws `missing_key`, `invalid_key`, `revoked_key` or `expired_key`. */
@@ -49,10 +49,14 @@ export class Authenticator {
     // A clock that was set back must not stop the refresh.
     if (now - this.#refreshed < REFRESH_MICROS && now >= this.#refreshed) return
     this.#refreshed = now
-    const current = this.#ring.revision()
-    if (!this.#plans.refresh() && current === this.#revision) return
+    const current = this.#current()
+    if (current === this.#revision) return
     this.#revision = current
     this.#cache.clear()
+  }
+
+  #current(): string {
+    return `${this.#ring.revision()} ${this.#plans.revision()}`
   }
 }
 

@@ -48,6 +48,12 @@ export class KeyCopy {
     return this.#revision
   }
 
+  /** All keys, as they are now. */
+  list(): readonly KeyRecord[] {
+    this.revision()
+    return [...this.#keys.values()]
+  }
+
   findByHash(hash: string): KeyRecord | undefined {
     const known = this.#keys.get(hash)
     if (known !== undefined) return known

@@ -124,28 +124,29 @@ export interface PlanBook {
   /** Cheapest first. */
   all(): readonly Plan[]
   find(name: string): Plan | undefined
-  /** Reads the file again if it changed; true when it did. An invalid file changes nothing. */
-  refresh(): boolean
+  /** Reads the file again if it changed, and rises when it did. An invalid file changes nothing. */
+  revision(): number
 }
 
 /** Opens the default plans, overridden by those of a file; the file may be absent. */
 export function openPlanBook(file: string, onTrouble: (why: string) => void = () => {}): PlanBook {
   let seen = stampOf(file)
   let plans = readPlans(file)
+  let revision = 1
   return {
     all: () => plans,
     find: (name) => plans.find((plan) => plan.name === name),
-    refresh() {
+    revision() {
       const stamp = stampOf(file)
-      if (stamp === seen) return false
+      if (stamp === seen) return revision
       seen = stamp
       try {
         plans = readPlans(file)
-        return true
+        revision++
       } catch (error) {
         onTrouble(error instanceof Error ? error.message : String(error))
-        return false
       }
+      return revision
     },
   }
 }

@@ -1,5 +1,4 @@
-import { parseAlertRule, type AlertRule, type MarketScope } from '@priorbook/sdk/alerts'
-import { VENUES } from '@priorbook/sdk/domain'
+import { parseAlertRule, type AlertRule } from '@priorbook/sdk/alerts'
 import {
   contractOf,
   DEFAULT_LIMIT,
@@ -11,8 +10,7 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import { callerOf } from '../auth/grant.ts'
-import { findContract } from '../contracts/find.ts'
-import { findNamedMarket } from '../markets/find.ts'
+import { requireWatchable } from '../contracts/watchable.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import {
@@ -38,9 +36,11 @@ const ALERTS_ROUTE = defineRoute(
     const found = alerts?.list(grant.keyId, after as string | undefined, limit + 1) ?? []
     const rules = found.slice(0, limit)
     const hasMore = found.length > rules.length
+    const data: AlertJson[] = []
+    for (const rule of rules) data.push(await toAlertJson(context, grant, rule, style))
     return {
       kind: 'data',
-      data: rules.map((one) => toAlertJson(one, grant, style)),
+      data,
       count: rules.length,
       meta: alerts === undefined ? noticeMeta(NO_ALERTS) : {},
       nextCursor: hasMore ? context.cursors.sign(scope, { after: rules.at(-1)!.id }) : undefined,
@@ -51,7 +51,7 @@ const ALERTS_ROUTE = defineRoute(
       const rules = rulesOf(context)
       const rule = parseAlertRule(body)
       rules.checkWebhook(rule.json.webhook)
-      await requireSeen(context, grant, rule)
+      await requireWatchable(context, grant, rule)
       const { alerts: most, name } = callerOf(grant).terms
       const created = rules.create(grant.keyId, rule, most)
       if (created === undefined) {
@@ -59,20 +59,23 @@ const ALERTS_ROUTE = defineRoute(
         throw new Problem('plan_required', detail, { limit: 'alerts' })
       }
       const { alert, secret } = created
-      return one({ ...toAlertJson(alert, grant, {}), secret })
+      return one({ ...(await toAlertJson(context, grant, alert, {})), secret })
     },
   },
 )
 
 const ALERT_ROUTE = defineRoute(
   contractOf('alert'),
-  async ({ path, grant, query }, context) =>
-    one(toAlertJson(requireAlert(context, grant, path.alert_id), grant, styleOf(query))),
+  async ({ path, grant, query }, context) => {
+    const alert = requireAlert(context, grant, path.alert_id)
+    return one(await toAlertJson(context, grant, alert, styleOf(query)))
+  },
   {
     async DELETE({ path, grant }, context) {
       const alert = requireAlert(context, grant, path.alert_id)
+      const data = await toAlertJson(context, grant, alert, {})
       rulesOf(context).remove(alert.id)
-      return one(toAlertJson(alert, grant, {}))
+      return one(data)
     },
   },
 )
@@ -129,41 +132,17 @@ function requireAlert(context: ApiContext, grant: Grant, id: string): StoredAler
   })
 }
 
-// A rule may watch what the key may read; a market or contract that is named must exist.
-async function requireSeen(context: ApiContext, grant: Grant, rule: AlertRule): Promise<void> {
-  if (rule.kind === 'edge') {
-    const { members } = await findContract(context, grant, rule.contractId)
-    if (members.length > 1) return
-    throw new Problem('invalid_parameter', 'the contract has fewer than two markets to compare', {
-      param: 'contract_id',
-    })
-  }
-  const { scope } = rule
-  const { venue, marketId } = scope
-  grant.requireVenue(venue)
-  if (marketId === undefined) {
-    grant.requireAsset(venue, assetOf(scope))
-    return
-  }
-  const { record } = await findNamedMarket(context, grant, venue, marketId)
-  const { outcome } = scope
-  if (outcome === undefined || record.outcomes.some(({ label }) => label === outcome)) return
-  throw new Problem('invalid_parameter', 'the market has no such outcome', {
-    param: 'outcome',
-    allowed: record.outcomes.map(({ label }) => label),
-  })
-}
-
-function assetOf({ venue, asset, series = '' }: MarketScope): string | undefined {
-  return asset ?? VENUES[venue].assetInTicker?.exec(series)?.[1]
-}
-
-function toAlertJson(alert: StoredAlert, grant: Grant, style: ValueStyle): AlertJson {
+async function toAlertJson(
+  context: ApiContext,
+  grant: Grant,
+  alert: StoredAlert,
+  style: ValueStyle,
+): Promise<AlertJson> {
   const { id, created, rule, fired, pending, delivered, dropped, error } = alert
   return {
     alert_id: id,
     created_time: timeJson(created, style)!,
-    state: isIncluded(grant, rule) ? 'active' : 'paused',
+    state: (await isWatchable(context, grant, rule)) ? 'active' : 'paused',
     rule: rule.json,
     fired,
     pending,
@@ -173,14 +152,14 @@ function toAlertJson(alert: StoredAlert, grant: Grant, style: ValueStyle): Alert
   }
 }
 
-function isIncluded(grant: Grant, rule: AlertRule): boolean {
-  if (rule.kind === 'edge') return true
-  const { scope } = rule
-  const asset = assetOf(scope)
-  // The asset of a named market was checked when the rule was made; only its venue can be known here.
-  return scope.marketId === undefined
-    ? grant.allows(scope.venue, asset)
-    : grant.allows(scope.venue, asset) || grant.allows(scope.venue, 'btc')
+async function isWatchable(context: ApiContext, grant: Grant, rule: AlertRule): Promise<boolean> {
+  try {
+    await requireWatchable(context, grant, rule)
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }
 
 function toDeliveryJson(delivery: AlertDelivery, style: ValueStyle): AlertDeliveryJson {
