@@ -32,7 +32,7 @@ async function serve() {
   const options = { file, queue: 10, allowNetworks: [], ...delivery }
   const alerts = openAlerts(options, source, now)
   onTestFinished(() => alerts.stop())
-  const signup = { bits: 8, perMinute: 100 }
+  const signup = { bits: 8, perMinute: 100, keys: 100 }
   const test = await createTestServer({ store, now, path, alerts: alerts.rules, signup })
   onTestFinished(() => rmSync(path, { recursive: true, force: true }))
   const { url } = await test.server.listen({ host: '127.0.0.1', port: 0 })

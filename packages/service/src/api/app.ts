@@ -23,7 +23,7 @@ import { createOnFinished, type RequestLog } from './http/log.ts'
 import { PendingRequest, type MountedRoute, type OwnAnswer, type Target } from './http/request.ts'
 import { createMcpEndpoint, MCP_PATH } from './mcp/endpoint.ts'
 import type { ApiContext, Notice, Route, ServerInfo, TempSpace } from './route.ts'
-import { createSignup } from './signup/endpoint.ts'
+import { createSignup, type SignupOptions } from './signup/endpoint.ts'
 import { isInDemo, ROUTES, toDemoAddress } from './routes/index.ts'
 import { DEMO_STREAM_PATH } from './stream/server.ts'
 import { sendStartKey, START_KEY_PATH } from './web/start-key.ts'
@@ -54,7 +54,7 @@ export type AppOptions = {
   /** The built explorer; without it `/` is a page with links. */
   readonly web?: WebFiles | undefined
   /** Lets anyone create a key of the cheapest plan after this much proof of work; absent where only the operator creates keys. */
-  readonly signup?: { readonly bits: number; readonly perMinute: number }
+  readonly signup?: Pick<SignupOptions, 'perMinute' | 'keys'> & { readonly bits: number }
   /** The key that the explorer gets in a browser on this machine; only for emulated data, which anyone may read. */
   readonly startKey?: string
   readonly now?: () => Micros
@@ -148,8 +148,8 @@ export function createApp(options: AppOptions, parts: AppParts): App {
     return { pending, found }
   }
   places.add(MCP_PATH, { answer: createTools(arrive, dispatcher) })
-  const { bits, perMinute = 0 } = options.signup ?? {}
-  const signup = createSignup({ access, bits, perMinute, clientAddress, now })
+  const { bits, perMinute = 0, keys = 0 } = options.signup ?? {}
+  const signup = createSignup({ access, bits, perMinute, keys, clientAddress, now })
   places.add(SIGNUP_PATH, { answer: signup, isOpen: true })
   return {
     context,

@@ -6,7 +6,7 @@ import { openContracts } from '../api/contracts/operator-file.ts'
 import { openAccess, type Access } from '../api/auth/access.ts'
 import { createCursorCodec } from '../api/cursor.ts'
 import { redactKeys } from '../api/auth/key-text.ts'
-import { createApiServer } from '../api/server.ts'
+import { createApiServer, type ApiServerOptions } from '../api/server.ts'
 import { readWebFiles } from '../api/web/web-files.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
 import { newestOrigin } from '../journal/index.ts'
@@ -48,7 +48,7 @@ export type WorkerOptions = {
   /** Whether messages of the stream are compressed for clients that ask for it. */
   readonly isStreamCompressed: boolean
   /** Absent where only the operator gives out keys. */
-  readonly signup?: { readonly bits: number; readonly perMinute: number }
+  readonly signup?: NonNullable<ApiServerOptions['signup']>
   /** Absent for plain HTTP. */
   readonly tls?: { readonly cert: string; readonly key: string }
   readonly logLevel: string

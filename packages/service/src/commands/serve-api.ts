@@ -16,6 +16,7 @@ import type { Config } from '../config/index.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import type { RecorderStatus } from '../recorder/recorder.ts'
 import type { InstrumentRef } from '../store/store.ts'
+import type { WorkerOptions } from './api-worker.ts'
 import { startApiWorkers, type ApiWorkers } from './api-workers.ts'
 import type { HostedFolder } from './hosted-folder.ts'
 import { openSampleTape } from './sample-store.ts'
@@ -111,10 +112,9 @@ function refuseWrong({ api, alerts, contracts }: Config): void {
   if (contracts.file !== '') readOperatorFile(contracts.file)
 }
 
-function signupOf({ signup, signupBits: bits, signupPerMinute: perMinute }: Config['api']): {
-  readonly signup?: { readonly bits: number; readonly perMinute: number }
-} {
-  return signup === 'off' ? {} : { signup: { bits, perMinute } }
+function signupOf(api: Config['api']): Pick<WorkerOptions, 'signup'> {
+  const { signup, signupBits: bits, signupPerMinute: perMinute, signupKeys: keys } = api
+  return signup === 'off' ? {} : { signup: { bits, perMinute, keys } }
 }
 
 function alertsOf({ alerts }: Config, data: DataFolder): AlertOptions {

@@ -98,6 +98,11 @@ const SETTINGS = {
       10,
       'Requests for keys of one address in a minute, of IPv6 of one network of 64 bits.',
     ),
+    signupKeys: setting(
+      whole(1, 10_000_000),
+      10_000,
+      'Working keys of the cheapest plan, however they were made, from which on sign-up gives out no more.',
+    ),
     streamDeflate: setting(
       word(['on', 'off']),
       'on',

@@ -27,7 +27,7 @@ export type KeyOptions = {
   readonly plan: string
   readonly name?: string
   readonly expires?: Micros
-  /** Only for the key of emulated data, which is derived instead of random. */
+  /** For keys that are derived instead of random: that of emulated data, and those of sign-up. */
   readonly text?: string
 }
 
@@ -67,11 +67,25 @@ export class KeyRing {
     return inTransaction(this.#database, () => this.#put(options))
   }
 
-  /** Creates a key with an id of its own choice; undefined where there is one. */
-  createOnce(options: KeyOptions & { readonly id: string }): NewKey | undefined {
+  /**
+   * Creates a key with a given id. Gives `used` where there is one with this id, and `full` where the plan has `most`
+   * keys that work.
+   */
+  createOnce(
+    options: KeyOptions & { readonly id: string },
+    most: number,
+  ): NewKey | 'used' | 'full' {
     return inTransaction(this.#database, () => {
       const known = this.#database.prepare('SELECT 1 FROM key WHERE id = ?').get(options.id)
-      return known === undefined ? this.#put(options) : undefined
+      if (known !== undefined) return 'used'
+      const now = this.#now()
+      const working = this.#database
+        .prepare(
+          `SELECT count(*) AS n FROM key WHERE plan = ? AND coalesce(revoked, ?) >= ? AND
+           coalesce(expires, ?) >= ?`,
+        )
+        .get(options.plan, now + 1, now + 1, now + 1, now + 1)
+      return Number(working!['n']) >= most ? 'full' : this.#put(options)
     })
   }
 

@@ -8,7 +8,7 @@ import {
 } from '@priorbook/sdk/wire'
 import type { ClientAddress } from '../../lib/client-address.ts'
 import type { Access } from '../auth/access.ts'
-import { deriveSecret } from '../auth/control.ts'
+import { deriveKeyText, deriveSecret } from '../auth/control.ts'
 import { createGrant } from '../auth/grant.ts'
 import { requireAdmitted } from '../auth/limiter.ts'
 import type { Plan } from '../auth/plans.ts'
@@ -25,6 +25,8 @@ export type SignupOptions = {
   readonly bits: number | undefined
   /** Max requests of an address in a minute. */
   readonly perMinute: number
+  /** Max keys of the cheapest plan that work. */
+  readonly keys: number
   readonly clientAddress: ClientAddress
   readonly now: () => Micros
 }
@@ -35,7 +37,7 @@ const MAX_NONCE = 100
 
 /** Answers `/v3/signup`: a challenge, and a key of the cheapest plan for who solved it. */
 export function createSignup(options: SignupOptions): OwnAnswer {
-  const { access, bits, perMinute, clientAddress, now } = options
+  const { access, bits, perMinute, keys, clientAddress, now } = options
   const secrets = access.cursorSecrets.map((secret) => deriveSecret(secret, 'signup'))
   const cheapest = (): Plan => access.plans.all()[0]!
   const limit: Plan = { ...cheapest(), name: 'signup', per_second: null, per_minute: perMinute }
@@ -72,8 +74,14 @@ export function createSignup(options: SignupOptions): OwnAnswer {
       const refusal = refuseSolution(secrets, challenge, nonce, nowMs)
       if (refusal !== undefined) throw wrong('challenge', refusal)
       const plan = cheapest().name
-      const made = access.keys.createOnce({ plan, name, id: keyIdOf(challenge) })
-      if (made === undefined) throw wrong('challenge', 'was used before')
+      // Derived, so that nodes with one secret that get a challenge at the same time make the same key.
+      const text = deriveKeyText(deriveSecret(secrets[0]!, challenge))
+      const made = access.keys.createOnce({ plan, name, id: keyIdOf(challenge), text }, keys)
+      if (made === 'used') throw wrong('challenge', 'was used before')
+      if (made === 'full') {
+        const detail = `all ${keys} keys of the plan ${plan} are given out`
+        throw new Problem('busy', detail, { limit: 'signup_keys' })
+      }
       return send(pending, { key: made.key, key_id: made.id, plan })
     },
   }

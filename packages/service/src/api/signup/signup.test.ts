@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import type { SignupChallengeJson, SignupJson } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
+import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
+import { CONTROL_FILE, openControl } from '../auth/control.ts'
+import { adoptSecret, exportKeys, importKeys } from '../auth/shared-keys.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import { CHALLENGE_MS } from './challenge.ts'
 
@@ -23,11 +27,16 @@ type Home = TestServer & {
   send(body: object, address?: string): ReturnType<TestServer['ask']>
 }
 
-async function open(perMinute = 1000): Promise<Home> {
+async function open(
+  perMinute = 1000,
+  more: { readonly keys?: number; readonly path?: string } = {},
+): Promise<Home> {
+  const { keys = 100, ...place } = more
   const state = { clock: START }
   const test = await createTestServer({
     now: () => state.clock,
-    signup: { bits: BITS, perMinute },
+    signup: { bits: BITS, perMinute, keys },
+    ...place,
     // As behind a proxy that is trusted.
     clientAddress: ({ headers }) => String(headers['x-forwarded-for'] ?? '192.0.2.1'),
   })
@@ -79,6 +88,44 @@ describe('sign-up', () => {
     expect(again.json()).toMatchObject({ status: 400, param: 'challenge' })
     expect(again.json()['detail']).toContain('used before')
     expect(home.access.keys.list()).toHaveLength(1)
+  })
+
+  it('gives out no more keys than the operator allows, until one of them ends', async () => {
+    const home = await open(1000, { keys: 2 })
+    const ask = async () => {
+      const { challenge, bits } = await home.challenge()
+      return home.send({ challenge, nonce: solve(challenge, bits) })
+    }
+    const first = (await ask()).json()['data'] as SignupJson
+    // Keys of other plans do not count, those of the operator do.
+    home.keyOf('desk')
+    home.keyOf('explorer')
+    const full = await ask()
+    expect(full.json()).toMatchObject({ status: 503, code: 'busy', limit: 'signup_keys' })
+    expect(home.access.keys.list()).toHaveLength(3)
+    home.access.keys.revoke(first.key_id)
+    expect((await ask()).status).toBe(200)
+    expect((await ask()).status).toBe(503)
+  })
+
+  it('gives one key on two nodes that get a challenge at the same time', async () => {
+    const home = await open()
+    const path = createTempFolder()
+    const control = openControl(join(path, CONTROL_FILE))
+    adoptSecret(control, 'cursor', home.access.cursorSecrets[0]!, START)
+    const other = await open(1000, { path })
+    const { challenge, bits } = await home.challenge()
+    const body = { challenge, nonce: solve(challenge, bits) }
+    const answers = [await home.send(body), await other.send(body)]
+    const [here, there] = answers.map((answer) => answer.json()['data'] as SignupJson)
+    expect(here!.key).toMatch(/^pb_live_/)
+    expect(there).toEqual(here)
+    // What the nodes tell each other changes nothing.
+    const own = openControl(join(home.path, CONTROL_FILE))
+    expect(importKeys(own, exportKeys(control))).toBe(false)
+    expect(home.access.keys.list()).toHaveLength(1)
+    own.close()
+    control.close()
   })
 
   it('refuses what is too weak, forged, expired or malformed', async () => {
