@@ -20,6 +20,7 @@ export const OTHERS = [
   { file: 'packages/python/src/priorbook/client.py', pattern: /(priorbook-python\/)([^"]+)(")/ },
   { file: 'deploy/helm/priorbook/Chart.yaml', pattern: /^(version: )(\S+)()$/m },
   { file: 'deploy/helm/priorbook/Chart.yaml', pattern: /^(appVersion: ')([^']+)(')$/m },
+  { file: 'deploy/Dockerfile', pattern: /(image\.version=")([^"]+)(")/ },
 ]
 
 /** A file of the repository. */

@@ -13,7 +13,7 @@ const SECRETS = {
 
 /** The compose files, read by compose itself; nothing is started. */
 export async function tryCompose(steps: Steps): Promise<void> {
-  for (const name of ['compose.yaml']) {
+  for (const name of ['compose.yaml', 'compose.single.yaml']) {
     await steps.try(`docker compose config of ${name}`, () => {
       if (spawnSync('docker', ['compose', 'version']).status !== 0) {
         throw new Skipped('docker with its plugin compose is not installed')
