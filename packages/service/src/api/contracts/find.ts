@@ -156,7 +156,7 @@ export async function joinContract(
     readonly knownAt?: Micros | undefined
   },
 ): Promise<FoundContract | undefined> {
-  const { id, subject, forgotten = [], knownAt } = found
+  const { id, subject, knownAt } = found
   const named = operator.named.get(id)
   const members = new Map<string, ContractMember>()
   const refused: { state: MarketState; why: string }[] = []
@@ -169,9 +169,10 @@ export async function joinContract(
     }
   }
   // What an operator adds counts, whatever another line refuses in general.
-  for (const member of await namedMembers(store, named, knownAt)) {
-    members.set(nameOf(member.state), member)
-  }
+  const added = await namedMembers(store, named, knownAt)
+  for (const member of added.members) members.set(nameOf(member.state), member)
+  const cut = [...(found.forgotten ?? []), ...added.forgotten]
+  const forgotten = [...new Map(cut.map((state) => [nameOf(state), state])).values()]
   if (members.size + refused.length + forgotten.length === 0) return undefined
   return {
     id,
@@ -187,19 +188,30 @@ async function namedMembers(
   store: StoreReader,
   named: NamedContract | undefined,
   knownAt: Micros | undefined,
-): Promise<readonly ContractMember[]> {
+): Promise<{
+  readonly members: readonly ContractMember[]
+  readonly forgotten: readonly MarketState[]
+}> {
   const members: ContractMember[] = []
+  const forgotten: MarketState[] = []
   for (const { venue, marketId, yes } of named?.members ?? []) {
-    const state = await store.market(venue, marketId, knownAt)
     const wanted = yes.toLowerCase()
-    const outcome = state?.record.outcomes.find(({ label }) => label.toLowerCase() === wanted)
+    const yesOf = (state: MarketState | undefined) =>
+      state?.record.outcomes.find(({ label }) => label.toLowerCase() === wanted)
+    const state = await store.market(venue, marketId, knownAt)
+    if (state === undefined && knownAt !== undefined) {
+      const now = await store.market(venue, marketId)
+      const isMember = now !== undefined && yesOf(now) !== undefined
+      if (isMember && (await isCut(store, now, knownAt))) forgotten.push(now)
+    }
+    const outcome = yesOf(state)
     // A market that is not recorded yet, or has another outcome by that name, is not a member.
     if (state === undefined || outcome === undefined) continue
     const own = deriveTerms(state.record)
     const derived = own?.yesIndex === outcome.index ? own : own && turnRound(own)
     members.push({ state, derived, yesIndex: outcome.index, matchedBy: 'operator' })
   }
-  return members
+  return { members, forgotten }
 }
 
 // The operator may name the other outcome as Yes: then a tie pays the other side.

@@ -7,9 +7,8 @@ import {
   type ContractWithTermsJson,
 } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished } from 'vitest'
-import { openEmbeddedStore } from '../../store/embedded/open.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
-import type { Store } from '../../store/store.ts'
 import { createTestCaller, createTestGrant } from '../caller.testing.ts'
 import {
   after,
@@ -20,6 +19,7 @@ import {
   roundOfB,
   roundOfC,
 } from '../contracts/contract-tape.testing.ts'
+import { NO_OPERATOR } from '../contracts/operator-file.ts'
 import { createTestServer } from '../server.testing.ts'
 import { ROUTES } from './index.ts'
 
@@ -83,7 +83,7 @@ const SCRIPT: readonly Step[] = [
 ]
 
 /** A store with what was received up to a second. */
-async function record(until: number): Promise<Store> {
+async function record(until: number): Promise<EmbeddedStore> {
   const store = openEmbeddedStore({ file: join(createTempFolder(), 'tape.db') })
   onTestFinished(() => store.close())
   const writers = new Map([A, B, C].map((market) => [market, new MarketWriter(store, market)]))
@@ -203,6 +203,33 @@ describe('a contract as it was known', () => {
     expect(await netOf(145)).toBe(0.49 - 0.02 * 0.49)
     const unknown = await ask(`${BASE}?known_at=${isoOf(-601)}`)
     expect([unknown.status, unknown.body]).toMatchObject([404, { code: 'unknown_contract' }])
+  })
+
+  it('names members whose records of then retention removed, by the rules or by the operator', async () => {
+    const store = await record(1000)
+    const member = ({ venue, marketId }: MarketRecord) => ({ venue, marketId, yes: 'Up' })
+    const named = new Map([['x-own', { members: [member(A), member(C)] }]])
+    const call = createTestCaller(ROUTES_OF_ONE, {
+      store,
+      now: () => after(1000),
+      contracts: () => ({ ...NO_OPERATOR, named }),
+    })
+    const tellsOf = async (id: string, known: number) => {
+      const { body } = await call.get(`/v3/contracts/${id}?known_at=${isoOf(known)}`)
+      const { members } = body.data as ContractWithTermsJson
+      return { members: members.map(({ venue }) => venue), notice: body.meta['notice'] }
+    }
+    expect(await tellsOf('x-own', 60)).toEqual({ members: ['venuea', 'venuec'] })
+    // The second versions of A and B hold at that time.
+    const removed = await store.removeSome('revisions', { before: after(200), after: 0 })
+    expect(removed.rows).toBe(2)
+    const gone = (...markets: MarketRecord[]) => ({
+      code: 'retention',
+      message: expect.any(String) as string,
+      markets: markets.map(({ venue, marketId }) => `${venue}:${marketId}`),
+    })
+    expect(await tellsOf(ROUND_ID, 61)).toEqual({ members: ['venuec'], notice: gone(A, B) })
+    expect(await tellsOf('x-own', 61)).toEqual({ members: ['venuec'], notice: gone(A) })
   })
 
   it('is refused before the window of a plan', async () => {
