@@ -28,12 +28,16 @@ const LEVELS = 10
 const BEGIN = Date.UTC(2026, 8, 1) * 1000
 const MARKET = 'KXBENCH-26SEP01-T1'
 const VENUE: VenueId = 'venueb'
-const WAYS = ['polars', 'pandas', 'json', 'pandas_csv', 'backtest_python', 'backtest_javascript']
+const READS = ['polars', 'pandas', 'json', 'json_floats', 'pandas_csv']
+const RUNS = ['backtest_python', 'backtest_javascript']
+// BENCH_WAYS names some of them.
+const WAYS = process.env['BENCH_WAYS']?.split(',') ?? [...READS, ...RUNS]
 const PROGRAM = join(import.meta.dirname, '../packages/sdk/bin/priorbook.mjs')
 
 /**
  * `npm run bench -- python`: a market of a million books with ladders, read over HTTP into polars, as JSON pages
- * and as CSV with pandas, each by a Python process of its own. BENCH_ROWS changes the number of books.
+ * and as CSV with pandas, each by a Python process of its own. BENCH_ROWS changes the number of books, and
+ * BENCH_WAYS names the ways.
  */
 export function benchPython(): Promise<Record<string, unknown>> {
   const python = preparePython()
@@ -53,29 +57,43 @@ export function benchPython(): Promise<Record<string, unknown>> {
           BENCH_MARKET: MARKET,
           PRIORBOOK_CLI: `${process.execPath} ${PROGRAM}`,
         }
+        const before = process.cpuUsage()
         const { seconds, cpu, mb, rows } = JSON.parse(await runPython(python, way, env)) as Figures
+        const { user, system } = process.cpuUsage(before)
         if (rows !== ROWS) throw new Error(`${way} read ${rows} rows`)
-        // Of the client alone; on a busy machine the CPU says more than the clock.
-        const figures = { [`${way}_s`]: seconds, [`${way}_cpu_s`]: cpu, [`${way}_peak_mb`]: mb }
-        Object.assign(results, figures)
+        // On a busy machine the CPU says more than the clock.
+        Object.assign(results, {
+          [`${way}_s`]: seconds,
+          [`${way}_cpu_s`]: cpu,
+          [`${way}_server_cpu_s`]: Math.round((user + system) / 10_000) / 100,
+          [`${way}_peak_mb`]: mb,
+        })
       }
       await server.close(500)
-      const over = (unit: string): number =>
-        Math.round((Number(results[`json_${unit}`]) / Number(results[`polars_${unit}`])) * 10) / 10
-      const perSecond = (way: string): number =>
-        Math.round(ROWS / Number(results[`backtest_${way}_s`]))
-      return {
-        ...results,
-        json_over_polars: over('s'),
-        json_over_polars_cpu: over('cpu_s'),
-        backtest_python_per_s: perSecond('python'),
-        backtest_javascript_per_s: perSecond('javascript'),
-      }
+      return { ...results, ...ratiosOf(results) }
     } finally {
       access.close()
       await store.close()
     }
   })
+}
+
+/** How many times as long JSON takes, by clock and by CPU, and what a backtest does in a second. */
+function ratiosOf(results: Readonly<Record<string, unknown>>): Record<string, number> {
+  const figure = (name: string): number => Number(results[name])
+  const ratios: Record<string, number> = {}
+  for (const way of ['json', 'json_floats']) {
+    for (const unit of ['s', 'cpu_s']) {
+      const over = figure(`${way}_${unit}`) / figure(`polars_${unit}`)
+      ratios[`${way}_over_polars_${unit.replace(/_?s$/, '') || 'clock'}`] =
+        Math.round(over * 10) / 10
+    }
+    const both = (name: string): number => figure(`${name}_cpu_s`) + figure(`${name}_server_cpu_s`)
+    ratios[`${way}_over_polars_cpu_with_server`] =
+      Math.round((both(way) / both('polars')) * 10) / 10
+  }
+  for (const way of RUNS) ratios[`${way}_per_s`] = Math.round(ROWS / figure(`${way}_s`))
+  return Object.fromEntries(Object.entries(ratios).filter(([, value]) => Number.isFinite(value)))
 }
 
 type Figures = Readonly<Record<'seconds' | 'cpu' | 'mb' | 'rows', number>>

@@ -44,6 +44,30 @@ def json_pages(client: Client) -> int:
     return pl.DataFrame({**columns, **ladders}, schema_overrides=lists).height
 
 
+def json_floats(client: Client) -> int:
+    """Pages of JSON as many would read them: no models, no receipt, and decimals as floats, which are not exact."""
+    import httpx
+    import polars as pl
+
+    url = f"{client.url}/v3/venueb/{MARKET}/snapshots"
+    query = {"include_orderbook": "true", "limit": "1000"}
+    columns: dict[str, list[object]] = {"id": [], "received_time": [], "best_bid": [], "best_ask": []}
+    ladders: dict[str, list[object]] = {"bids_price": [], "bids_size": [], "asks_price": [], "asks_size": []}
+    with httpx.Client(headers={"authorization": f"Bearer {os.environ['PRIORBOOK_KEY']}"}) as http:
+        cursor: str | None = ""
+        while cursor is not None:
+            page = json.loads(http.get(url, params={**query, "cursor": cursor} if cursor else query).content)
+            for row in page["data"]:
+                for name, values in columns.items():
+                    values.append(row[name])
+                for name, values in ladders.items():
+                    side, part = name.split("_")
+                    values.append(row[side][part])
+            cursor = page["pagination"]["next_cursor"]
+    lists = {name: pl.List(pl.Float64) for name in ladders}
+    return pl.DataFrame({**columns, **ladders}, schema_overrides=lists).height
+
+
 def pandas_csv(client: Client) -> int:
     """A CSV file into pandas; its ladders stay text."""
     import pandas
@@ -92,6 +116,7 @@ WAYS = {
     "polars": polars,
     "pandas": pandas_arrow,
     "json": json_pages,
+    "json_floats": json_floats,
     "pandas_csv": pandas_csv,
     "backtest_python": run_python,
     "backtest_javascript": run_javascript,

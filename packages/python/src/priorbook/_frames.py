@@ -194,10 +194,10 @@ def top_of_book(table: pa.Table) -> pa.Table:
 
 
 def to_polars(table: pa.Table) -> polars.DataFrame:
-    """A table as a DataFrame of polars, mostly without a copy."""
+    """A table as a DataFrame of polars, mostly without a copy: its batches stay apart."""
     import polars
 
-    frame = polars.from_arrow(table)
+    frame = polars.from_arrow(table, rechunk=False)
     assert isinstance(frame, polars.DataFrame)
     return frame
 
