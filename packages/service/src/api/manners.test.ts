@@ -9,7 +9,7 @@ async function say(port: number, text: string): Promise<string> {
   socket.on('data', (bytes: Buffer) => (answer += bytes.toString('latin1')))
   socket.write(text)
   await new Promise<void>((done) => {
-    const timer = setTimeout(() => socket.destroy(), 1500)
+    const timer = setTimeout(() => socket.destroy(), 30_000)
     socket.once('close', () => {
       clearTimeout(timer)
       done()
