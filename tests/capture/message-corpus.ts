@@ -12,7 +12,7 @@ export type HeardMessage =
   | { readonly request: CaptureRequest; readonly text: string }
 
 // A busy machine hears less in the same time, and at first nothing of some venue.
-const LEAST_ROWS = 100
+const LEAST_ROWS = 30
 const PATIENCE_MS = 90_000
 // Long listings would drown the rest.
 const ANSWER_SHARE = 0.25

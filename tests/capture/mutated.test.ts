@@ -20,7 +20,7 @@ let corpus: ReadonlyMap<VenueId, readonly HeardMessage[]>
 
 beforeAll(async () => {
   corpus = await gatherCorpus(CORPUS_MS)
-}, 120_000)
+}, 180_000)
 
 describe('mutated messages', () => {
   test.each(EMULATED_VENUES)(`of %s, ${COUNT} of them, neither crash nor poison`, async (venue) => {
