@@ -32,7 +32,7 @@ EXAMPLES = blocks(GUIDE) + [code.replace("http://127.0.0.1:8780", SERVER["url"])
 QUARTER = 900.0
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def time_until_the_close() -> None:
     """Rounds close every quarter of an hour; the new ones have books some seconds after they open."""
     left = QUARTER - time.time() % QUARTER

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import aclosing
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -18,12 +19,19 @@ PATIENCE = 60.0
 
 
 def busy(server: Server) -> ListedMarket:
-    """A market that goes on trading."""
+    """A market that goes on trading; shortly before all of them close, one of the next."""
     with Client(server.url, server.key) as client:
-        return max(
-            client.markets(venue="venueb", status="open"),
-            key=lambda one: one.coverage.observations if one.coverage else 0,
-        )
+        while True:
+            later = datetime.now(timezone.utc) + timedelta(seconds=2 * PATIENCE)
+            markets = [one for one in client.markets(venue="venueb", status="open") if closes(one) > later]
+            if markets:
+                return max(markets, key=lambda one: one.coverage.observations if one.coverage else 0)
+            time.sleep(1)
+
+
+def closes(market: ListedMarket) -> datetime:
+    """When a market closes."""
+    return market.close_time or datetime.max.replace(tzinfo=timezone.utc)
 
 
 def test_books_of_changes_equal_the_recorded_ones(live: Server) -> None:
