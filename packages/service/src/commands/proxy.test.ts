@@ -16,8 +16,9 @@ import { startServe } from './serve.testing.ts'
 const SAMPLE = fileURLToPath(new URL('../../sample', import.meta.url))
 const PAGE = fileURLToPath(new URL('../../../../docs/operate/proxy.md', import.meta.url))
 const DEMO = '/v3/demo/venueb/markets?limit=1'
-// More than the demo allows one address in a second.
+// More than the demo allows one address in a second, if the machine is quick enough; else some more follow.
 const BURST = 80
+const MOST_BURSTS = 20
 
 const scratch = mkdtempSync(join(tmpdir(), 'priorbook-proxy-'))
 const data = join(scratch, 'data')
@@ -49,9 +50,14 @@ function ask(url: string, forwarded?: string, localAddress?: string): Promise<Go
   })
 }
 
-async function refusedOf(count: number, one: (turn: number) => Promise<Got>): Promise<number> {
-  const answers = await Promise.all(Array.from({ length: count }, (_, turn) => one(turn)))
-  return answers.filter(({ status }) => status === 429).length
+/** How many requests are refused of bursts of them, until some are. */
+async function refusedOf(one: (turn: number) => Promise<Got>): Promise<number> {
+  let refused = 0
+  for (let bursts = 0; refused === 0 && bursts < MOST_BURSTS; bursts++) {
+    const answers = await Promise.all(Array.from({ length: BURST }, (_, turn) => one(turn)))
+    refused = answers.filter(({ status }) => status === 429).length
+  }
+  return refused
 }
 
 function makeCertificate(name: string): void {
@@ -64,7 +70,7 @@ function makeCertificate(name: string): void {
 test('the client of a trusted proxy is the one that it names, whatever the client wrote', async () => {
   const { url } = await serve({ PRIORBOOK_API_TRUST_PROXY: '127.0.0.0/8' })
   const noisy = (turn: number): string => `203.0.113.${turn}, 198.51.100.1`
-  const refused = await refusedOf(BURST, (turn) => ask(url + DEMO, noisy(turn)))
+  const refused = await refusedOf((turn) => ask(url + DEMO, noisy(turn)))
   expect(refused).toBeGreaterThan(0)
   expect(await ask(url + DEMO, '203.0.113.1, 198.51.100.2')).toMatchObject({ status: 200 })
   expect(await ask(url + DEMO, '2001:db8::7')).toMatchObject({ status: 200 })
@@ -72,7 +78,7 @@ test('the client of a trusted proxy is the one that it names, whatever the clien
 
 test('without a trusted proxy the header counts for nothing', async () => {
   const { url } = await serve({})
-  const refused = await refusedOf(BURST, (turn) => ask(url + DEMO, `198.51.100.${turn}`))
+  const refused = await refusedOf((turn) => ask(url + DEMO, `198.51.100.${turn}`))
   expect(refused).toBeGreaterThan(0)
 })
 
@@ -134,7 +140,7 @@ test.skipIf(!hasNginx)('the nginx example of the docs works as it is printed', a
   expect(await ask(`${front}/v3/health`)).toEqual({ status: 200, certificate: 'front' })
   // Two clients of the proxy have limits of their own, and cannot write themselves another address.
   const first = (turn: number) => ask(front + DEMO, `203.0.113.${turn}`, '127.0.0.2')
-  expect(await refusedOf(BURST, first)).toBeGreaterThan(0)
+  expect(await refusedOf(first)).toBeGreaterThan(0)
   expect(await ask(front + DEMO, undefined, '127.0.0.3')).toMatchObject({ status: 200 })
   const socket = new WebSocket(`${front.replace('https', 'wss')}/v3/demo/stream`, {
     rejectUnauthorized: false,
