@@ -90,9 +90,7 @@ describe('serve --upstream none', () => {
     expect(held.status).toBe(200)
     child.kill('SIGKILL')
     const isAlive = (pid: number): boolean => existsSync(`/proc/${pid}/task`)
-    const until = Date.now() + 5000
-    while (workers.some(isAlive) && Date.now() < until) await pause(20)
-    expect(workers.filter(isAlive)).toEqual([])
+    await expect.poll(() => workers.filter(isAlive)).toEqual([])
     await held.body?.cancel().catch(() => undefined)
   })
 
