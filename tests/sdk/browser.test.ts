@@ -5,8 +5,10 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { WINDOW_MS } from '../../packages/emulator/src/world/families.ts'
 import { openAccess, type Access } from '../../packages/service/src/api/auth/access.ts'
 import { createApiServer, type ApiServer } from '../../packages/service/src/api/server.ts'
+import { calmSpeed } from '../capture/emulated-speed.ts'
 import { pause, start, type Running } from '../capture/harness.ts'
 import { hasEnough } from './enough.ts'
 
@@ -31,7 +33,9 @@ import { createClient, OrderBook } from '/sdk/lib/index.js'
 const result = {}
 try {
   const client = createClient({ url: '${url}', key: '${key}', number_format: 'string' })
-  const [market] = (await client.markets({ venue: 'venueb', status: 'open', limit: 1 }).page()).data
+  const open = (await client.markets({ venue: 'venueb', status: 'open' }).page()).data
+  const rowsOf = ({ coverage }) => coverage?.observations ?? 0
+  const [market] = open.sort((one, other) => rowsOf(other) - rowsOf(one))
   result.rows = (await client.market(market).snapshots({ limit: 20 }).toArray()).length
   result.error = await client.market({ venue: 'venueb', market_id: 'NONE' }).record().catch((e) => e.code)
   const books = new Map()
@@ -93,7 +97,7 @@ beforeAll(async () => {
   })
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve))
   origin = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
-  run = await start({ seed: 9, speed: 10 })
+  run = await start({ seed: 9, speed: calmSpeed(10, Object.values(WINDOW_MS)) })
   const home = join(dirname(run.data.tape), 'access')
   mkdirSync(home)
   access = openAccess(home)
