@@ -419,6 +419,35 @@ describe('a rebuilt tape', () => {
     expect(await own.adopt(file, after(60))).toHaveLength(1)
   }
 
+  it('is read from the time on that a rule had reached, whatever its rows are numbered', async () => {
+    const store = await createContractStore([{ record: B }])
+    const { url: webhook } = await createReceiver()
+    const home = await open(store)
+    const writer = new MarketWriter(store, B)
+    await writer.book(1, ...middle(0.4))
+    home.clock = after(2)
+    const { alert_id: id } = await home.create({ ...MARKET, kind: 'price', above: '0.5', webhook })
+    await writer.book(3, ...middle(0.6)) // fires
+    for (const [index, price] of [0.4, 0.3, 0.35].entries()) {
+      await writer.book(4 + index, ...middle(price))
+    }
+    while (!stored(home, id).state.includes('"sequence":5')) await pause(5)
+    await rebuild(store, async (again) => {
+      await again.book(1, ...middle(0.4))
+      await again.book(3, ...middle(0.6))
+      await again.book(6, ...middle(0.35))
+      await again.book(7, ...middle(0.6)) // 4 fires
+      await again.book(8, ...middle(0.3))
+      await again.book(9, ...middle(0.7)) // 6 fires
+    })
+    const events = await home.events(id, 3)
+    expect(events.map(({ row_id: row, value }) => [row, value])).toEqual([
+      [`venueb:${B.marketId}:2`, '0.6'],
+      [`venueb:${B.marketId}:4`, '0.6'],
+      [`venueb:${B.marketId}:6`, '0.7'],
+    ])
+  })
+
   it('does not report a gap again that follows another row now', async () => {
     const store = await createContractStore([{ record: B }])
     const { url: webhook } = await createReceiver()

@@ -2,7 +2,7 @@ import type { Gap, VenueId } from '@priorbook/sdk/domain'
 import type { BookRun, Ladder } from '@priorbook/sdk/tape'
 import { BookCursor } from '../live/book-cursor.ts'
 import { gapKeysOf, gapsOfKeys, storeGaps } from '../rows/index.ts'
-import type { StoreReader } from '../store/store.ts'
+import type { BookPage, StoreReader } from '../store/store.ts'
 
 /** One book that a rule reads. */
 export type TrackedBook = {
@@ -79,34 +79,42 @@ export class BookTrack {
 
   /** Goes on after a row; where it was removed meanwhile, the next row is like the first one after a gap. */
   async resume(position: TrackPosition): Promise<void> {
-    const { venue, key } = this.book
     this.#position = position
     if (position.sequence === 0) return
-    const query = { venue, key, order: 'asc', after: position.sequence - 1, limit: 1 } as const
-    const { runs } = await this.#store.books({ ...query, numbers: true })
-    const [run] = runs
-    if (run?.firstSequence !== undefined && run.firstSequence + run.from === position.sequence) {
-      this.#cursor.jump(run, run.from)
+    const [row] = toRows(this, (await this.#page(1)).runs)
+    if (row?.sequence === position.sequence && row.at === position.at) {
+      this.#cursor.jump(row.run, row.row)
     }
   }
 
-  /** Reads the next rows. Gaps are read after them, so that none that separates them is missed. */
+  /**
+   * Reads the next rows. Gaps are read after them, so that none that separates them is missed. A rebuild may have put
+   * another row, or none, in the place of the last one that was read: then it goes on after the rows up to its time.
+   */
   async read(): Promise<TrackPage> {
-    const { venue, key } = this.book
+    let page = await this.#page(PAGE)
+    let rows = toRows(this, page.runs)
     const { sequence, at } = this.#position
-    const query = { venue, key, order: 'asc', after: sequence, limit: PAGE } as const
-    const page = await this.#store.books({ ...query, numbers: true })
-    const rows: TrackRow[] = []
-    for (const run of page.runs) {
-      for (let row = run.from; row < run.to; row++) {
-        const received = run.columns.received[row]!
-        rows.push({ track: this, run, row, sequence: run.firstSequence + row, at: received })
-      }
+    const isRebuilt = rows[0] === undefined || (rows[0].sequence === sequence && rows[0].at !== at)
+    if (sequence > 0 && isRebuilt && page.corrupt.length === 0) {
+      this.#position = { sequence: 0, at }
+      await this.begin(at)
+      page = await this.#page(PAGE)
+      rows = toRows(this, page.runs)
     }
+    const { sequence: last } = this.#position
+    const fresh = rows.filter((row) => row.sequence > last)
     const keys = gapKeysOf([this.book])
-    const gaps = await gapsOfKeys(storeGaps(this.#store, venue), keys, { start: at })
+    const gaps = await gapsOfKeys(storeGaps(this.#store, this.book.venue), keys, { start: at })
     this.#gaps = [...gaps, ...page.corrupt]
-    return { rows, hasMore: page.hasMore && rows.length > 0 }
+    return { rows: fresh, hasMore: page.hasMore && fresh.length > 0 }
+  }
+
+  // The last row that was read, and those after it.
+  #page(limit: number): Promise<BookPage> {
+    const { venue, key } = this.book
+    const after = Math.max(0, this.#position.sequence - 1)
+    return this.#store.books({ venue, key, order: 'asc', after, limit, numbers: true })
   }
 
   /** Applies a row; false where a gap, or rows that are gone, separate it from the one before. */
@@ -133,4 +141,15 @@ export class BookTrack {
     if (at !== gap.start) return at > gap.start
     return gap.scope === 'instrument' && gap.key === this.book.key && sequence > gap.afterSequence
   }
+}
+
+function toRows(track: BookTrack, runs: readonly BookRun[]): TrackRow[] {
+  const rows: TrackRow[] = []
+  for (const run of runs) {
+    for (let row = run.from; row < run.to; row++) {
+      const at = run.columns.received[row]!
+      rows.push({ track, run, row, sequence: run.firstSequence + row, at })
+    }
+  }
+  return rows
 }

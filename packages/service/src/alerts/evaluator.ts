@@ -130,6 +130,8 @@ export class Evaluator {
     const isFirst = this.#mustScan
     if (isFirst) await this.#follower.open()
     const changes = await this.#follower.poll()
+    // Rows that were read may have been replaced.
+    if (changes?.missed === 'rebuilt') await this.#reopen()
     if (isFirst || changes?.missed !== undefined) {
       this.#mustScan = true
       await this.#scanFamilies()
@@ -140,6 +142,14 @@ export class Evaluator {
     }
     if (changes !== undefined) await this.#sort(changes, due)
     return due
+  }
+
+  // Loads all rules again, which go on at the times that they had reached.
+  async #reopen(): Promise<void> {
+    if (!this.#save([...this.#unsaved].map((watch) => toStep(watch, [])))) return
+    for (const id of this.#rules.keys()) this.#unload(id)
+    this.#unwanted.clear()
+    await this.load()
   }
 
   async #sort(changes: Changes, due: Set<Watch>): Promise<void> {
