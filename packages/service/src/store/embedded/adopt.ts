@@ -62,6 +62,8 @@ function sameRows(
   const places = view.directory(own).places
   const again = rebuilt.directory(stream).places
   if (own.removed > 0 || places.length !== again.length) return false
+  // First: where an entry is damaged, those of the same pack do not tell their hashes.
+  if (places.some((place) => 'lost' in place)) return false
   return places.every((place, index) => {
     const other = again[index]!
     if ('lost' in place || 'lost' in other) return false
@@ -71,7 +73,8 @@ function sameRows(
       return known !== undefined && known === hashOf(rebuilt, stream, other, false)
     }
     const fresh = rebuilt.bodies.bytes(stream, other)
-    const cold = findCold(view.database, place.body)
+    const cold = orDamaged(() => findCold(view.database, place.body))
+    if (cold === 'damaged') return false
     if (cold !== undefined && fresh !== undefined) {
       // What other storage lost was noted as a gap when a reader met it.
       return !isDamaged && cold.length === fresh.length && cold.crc === crc32(fresh)
@@ -88,15 +91,20 @@ function hashOf(
   place: ChunkPlace,
   isDamaged: boolean,
 ): string | undefined {
-  // What other storage lost was noted as a gap when a reader met it.
-  if (findCold(database, place.body) !== undefined) {
+  const hash = orDamaged(() => {
+    if (findCold(database, place.body) === undefined) return bodies.contentHash(stream, place)
+    // What other storage lost was noted as a gap when a reader met it.
     return isDamaged ? undefined : bodies.chainHash(stream, place)
-  }
+  })
+  return hash === 'damaged' ? undefined : hash
+}
+
+function orDamaged<T>(read: () => T): T | 'damaged' {
   try {
-    return bodies.contentHash(stream, place)
+    return read()
   } catch (error) {
     if (!isDamage(error)) throw error
-    return undefined
+    return 'damaged'
   }
 }
 

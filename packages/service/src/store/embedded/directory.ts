@@ -111,10 +111,38 @@ export function removePlace(database: Database, place: ChunkPlace): void {
   database.run('DELETE FROM cold WHERE body = ?', place.body)
 }
 
-/** How many chunks are in a body, those before a row left out. */
-export function countChunksOf(database: Database, body: number, from = 0): number {
-  const sql = 'SELECT count(*) AS count FROM chunk WHERE body = ? AND first >= ?'
-  return database.get(sql, body, from)!['count'] as number
+/**
+ * Removes chunks from the beginning of a stream, with all entries up to the last of them and the bodies that no other
+ * entry names; the caller is in a write transaction. Packs must be removed whole: then an entry that still names one is
+ * damaged, and would keep its bytes for ever.
+ */
+export function removeThrough(database: Database, places: readonly ChunkPlace[]): void {
+  const last = places.at(-1)
+  if (last === undefined) return
+  const { stream } = last
+  const end = last.first + last.count
+  const own = new Set(places.map(({ body }) => body))
+  const sql = 'SELECT body FROM chunk WHERE stream = ? AND first < ?'
+  const named = database.all(sql, stream, end).map((row) => row['body'] as number)
+  database.run('DELETE FROM chunk WHERE stream = ? AND first < ?', stream, end)
+  for (const body of own) database.run('DELETE FROM chunk WHERE body = ?', body)
+  for (const body of new Set([...own, ...named])) {
+    if (countChunksOf(database, body) > 0) continue
+    database.run('DELETE FROM body WHERE id = ?', body)
+    database.run('DELETE FROM cold WHERE body = ?', body)
+  }
+}
+
+/** How many entries name a body. */
+export function countChunksOf(database: Database, body: number): number {
+  const sql = 'SELECT count(*) AS count FROM chunk WHERE body = ?'
+  return database.get(sql, body)!['count'] as number
+}
+
+/** The chunks of a body in order; an entry that is damaged is undefined. */
+export function placesOfBody(database: Database, body: number): (ChunkPlace | undefined)[] {
+  const sql = `SELECT ${COLUMNS.join(', ')}, sum FROM chunk WHERE body = ? ORDER BY first`
+  return database.all(sql, body).map(toPlace)
 }
 
 /** The index of the last place that starts at or before a row, −1 before the first. */

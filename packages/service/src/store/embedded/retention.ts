@@ -1,7 +1,8 @@
-import { isBackfillKey, type Micros, type VenueId } from '@priorbook/sdk/domain'
+import { isBackfillKey, PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import type { RetentionReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
-import { removePlace, type ChunkPlace } from './directory.ts'
+import { lastColdHash } from './cold/cold-places.ts'
+import { placeOfOrdinal, removeThrough, type ChunkPlace } from './directory.ts'
 import { findRetention, hasMarketClosed, removeGap, saveGap } from './gaps.ts'
 import { recountStream, sharesOf } from './recount.ts'
 import { readState, STATE, writeState } from './state.ts'
@@ -179,19 +180,9 @@ function removePlaces(
   const { database } = view
   const last = old.at(-1)!
   const removed = last.first + last.count - 1
-  // The hash of the last removed chunk stays, so that the rest of the chain can still be proved.
-  let { anchor } = stream
-  if (removed === stream.next - 1) anchor = stream.head
-  else {
-    try {
-      anchor = Buffer.from(view.bodies.chainHash(stream, last), 'hex')
-    } catch (error) {
-      if (!isDamage(error)) throw error
-    }
-  }
+  const anchor = anchorAfter(view, stream, last)
   const shares = sharesOf(view, stream)
-  for (const place of old) removePlace(database, place)
-  database.run('DELETE FROM chunk WHERE stream = ? AND first <= ?', stream.id, removed)
+  removeThrough(database, old)
   stream.removed = removed
   stream.anchor = anchor
   stream.version = version
@@ -200,6 +191,24 @@ function removePlaces(
   if (stream.knownTo !== null) return
   declare(view, stream, old[0]!.firstReceived, last.lastReceived)
   recountStream(view, stream, shares)
+}
+
+// The hash of the last removed chunk stays, so that the rest of the chain can still be proved.
+function anchorAfter(view: View, stream: Stream, last: ChunkPlace): Uint8Array {
+  const end = last.first + last.count
+  if (end === stream.next) return stream.head
+  const { places } = view.directory(stream)
+  const next = places[placeOfOrdinal(places, end)]
+  const isEndOfBody = next !== undefined && !('lost' in next) && next.body !== last.body
+  try {
+    // Also where another entry of the pack is damaged: the storage must not be needed for a removal.
+    const cold = isEndOfBody ? lastColdHash(view.database, last.body) : undefined
+    return cold ?? Buffer.from(view.bodies.chainHash(stream, last), 'hex')
+  } catch (error) {
+    const isAway = error instanceof PriorbookError && error.code === 'objects_unavailable'
+    if (!isDamage(error) && !isAway) throw error
+    return stream.anchor
+  }
 }
 
 function declare(view: View, stream: Stream, first: number, last: number): void {

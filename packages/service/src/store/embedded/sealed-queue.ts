@@ -88,19 +88,17 @@ function readChunk(row: Row, platform: TapePlatform): SealedChunk | undefined {
 function readCold(database: Database, row: Row): SealedChunk | undefined {
   if (row['bytes'] !== null || row['body'] === null) return undefined
   const first = row['first'] as number
-  const hash = coldHashOf(database, { body: row['body'] as number, first })
-  if (hash === undefined) return undefined
-  const { venue, market, key, kind, metric } = readStream(database, row['stream'] as number)
-  return {
-    venue,
-    market,
-    key,
-    kind,
-    metric,
-    first,
-    count: row['count'] as number,
-    firstReceived: row['first_received'] as number,
-    lastReceived: row['last_received'] as number,
-    hash: Buffer.from(hash).toString('hex'),
+  try {
+    const noted = coldHashOf(database, { body: row['body'] as number, first })
+    if (noted === undefined) return undefined
+    const { venue, market, key, kind, metric } = readStream(database, row['stream'] as number)
+    const count = row['count'] as number
+    const firstReceived = row['first_received'] as number
+    const lastReceived = row['last_received'] as number
+    const hash = Buffer.from(noted).toString('hex')
+    return { venue, market, key, kind, metric, first, count, firstReceived, lastReceived, hash }
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return undefined
   }
 }

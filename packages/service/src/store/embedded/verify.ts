@@ -17,7 +17,7 @@ import {
 import type { Problem, Progress, VerifyReport } from '../store.ts'
 import { isDamage, nameOf, type Bodies } from './bodies.ts'
 import { listRevisions } from './catalog.ts'
-import { findCold } from './cold/cold-places.ts'
+import { lastColdHash } from './cold/cold-places.ts'
 import { isSealed, type ChunkPlace } from './directory.ts'
 import { gapsFrom } from './gaps.ts'
 import { checkKept } from './recount.ts'
@@ -81,10 +81,10 @@ export class Verifier {
       this.counts.chunks++
       const sealed = isSealed(place)
       this.attempt(where, () => {
-        const cold = findCold(this.view.database, place.body)
+        const cold = lastColdHash(this.view.database, place.body)
         if (cold !== undefined) {
           // `cold/check.ts` reads it.
-          previous = cold.hash.subarray(-previous.length)
+          previous = cold
           this.counts[stream.kind] += place.count
           return
         }

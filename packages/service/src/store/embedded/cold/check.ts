@@ -4,7 +4,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 import { chunkHash, type TapePlatform } from '@priorbook/sdk/tape'
 import type { Problem, Progress } from '../../store.ts'
 import { isDamage, nameOf, type Fetched } from '../bodies.ts'
-import { isSealed, type ChunkPlace } from '../directory.ts'
+import { isSealed, placesOfBody, type ChunkPlace } from '../directory.ts'
 import type { Session } from '../session.ts'
 import type { Stream } from '../streams.ts'
 import { equal, RowJudge } from '../verify.ts'
@@ -110,10 +110,10 @@ function checkChunk(
   { place: cold, bytes: all, entries, fetched }: Found,
   report: (code: Problem['code'], where: string, detail: string) => void,
 ): void {
-  const row = database.get('SELECT stream FROM chunk WHERE body = ? LIMIT 1', cold.body)
-  // Retention removed it meanwhile.
-  if (row === undefined) return
-  const stream = view.streamById(row['stream'] as number)
+  const named = placesOfBody(database, cold.body).find((entry) => entry !== undefined)
+  // Retention removed it meanwhile, or its entries are damaged, which is reported where the stream is checked.
+  if (named === undefined) return
+  const stream = view.streamById(named.stream)
   const { places } = view.directory(stream)
   // More than one where it is a pack.
   const own = places.filter((place) => !('lost' in place) && place.body === cold.body)

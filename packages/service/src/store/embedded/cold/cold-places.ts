@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import type { Column, Database, Row } from '../database.ts'
-import { countChunksOf } from '../directory.ts'
+import { placesOfBody } from '../directory.ts'
 import { checkRow, insertRow } from '../row-sum.ts'
 import { findState, STATE, writeState } from '../state.ts'
 
@@ -66,16 +66,27 @@ export function findCold(database: Database, body: number): ColdPlace | undefine
   return { ...toPlace(row), address, name, size }
 }
 
-/** The hash of a chunk whose bytes left the database; undefined where they did not. */
+/**
+ * The hash of a chunk whose bytes left the database; undefined where they did not, or where an entry of their body is
+ * damaged or missing: then only the bytes tell which hash of a pack is whose.
+ */
 export function coldHashOf(
   database: Database,
   { body, first }: { readonly body: number; readonly first: number },
 ): Uint8Array | undefined {
   const place = findCold(database, body)
-  if (place === undefined || place.hash.length === HASH_BYTES) return place?.hash
-  // Chunks leave a stream from its beginning, so the place of one in its pack is counted from the end.
-  const end = place.hash.length - HASH_BYTES * (countChunksOf(database, body, first) - 1)
-  return place.hash.subarray(end - HASH_BYTES, end)
+  if (place === undefined) return undefined
+  const chunks = placesOfBody(database, body)
+  const isWhole = chunks.length * HASH_BYTES === place.hash.length && !chunks.includes(undefined)
+  const at = chunks.findIndex((chunk) => chunk?.first === first)
+  return isWhole && at >= 0
+    ? place.hash.subarray(HASH_BYTES * at, HASH_BYTES * (at + 1))
+    : undefined
+}
+
+/** The hash of the last chunk of a body whose bytes left the database; undefined where they did not. */
+export function lastColdHash(database: Database, body: number): Uint8Array | undefined {
+  return findCold(database, body)?.hash.subarray(-HASH_BYTES)
 }
 
 const HASH_BYTES = 32

@@ -6,7 +6,7 @@ import type { ObjectStore } from '../../../objects/object-store.ts'
 import { putChecked } from '../../../objects/put-checked.ts'
 import { isDamage } from '../bodies.ts'
 import type { Database } from '../database.ts'
-import { placeOfOrdinal, type ChunkPlace, type Directory } from '../directory.ts'
+import { placeOfOrdinal, placesOfBody, type ChunkPlace, type Directory } from '../directory.ts'
 import type { Session } from '../session.ts'
 import type { View } from '../view.ts'
 import {
@@ -173,9 +173,15 @@ function toMovable(
   const day = Math.floor(received / DAY_MICROS)
   const isOneDay = Math.floor(began / DAY_MICROS) === day
   if (received >= before || form < SEALED || !isOneDay) return { body, movable: undefined }
-  const stream = view.streamById(id)
-  if (next >= stream.next) return { body, movable: undefined }
-  return { body, movable: { venue: stream.venue, body, stream: id, first, length, day } }
+  try {
+    const stream = view.streamById(id)
+    if (next >= stream.next) return { body, movable: undefined }
+    return { body, movable: { venue: stream.venue, body, stream: id, first, length, day } }
+  } catch (error) {
+    // A damaged entry may name a stream that does not exist; the others must go all the same.
+    if (!isDamage(error)) throw error
+    return { body, movable: undefined }
+  }
 }
 
 type HotRow = {
@@ -277,7 +283,7 @@ type Moved = {
 
 // A chunk that is damaged or gone by now stays out.
 function copyChunk(
-  { view }: Session,
+  { database, view }: Session,
   platform: TapePlatform,
   { stream: id, first, body }: Movable,
   writer: SegmentWriter,
@@ -289,7 +295,8 @@ function copyChunk(
     const own = placesFrom(places, first, body)
     const [place] = own
     const bytes = place && view.bodies.stored(place)
-    if (place === undefined || bytes === undefined) return
+    // A pack with a damaged entry stays: a rebuild replaces it.
+    if (place === undefined || bytes === undefined || !isWhole(database, own, body)) return
     const chunks = own.map((one) => view.bodies.open(stream, one))
     const hash = Buffer.concat(chunks.map((chunk) => chunkHash(chunk, platform)))
     const { venue, market, key, kind, metric } = stream
@@ -316,15 +323,19 @@ function placesFrom(all: Directory['places'], first: number, body: number): Chun
 }
 
 function isStill({ database }: Session, { places, to: { body } }: Moved): boolean {
-  const sql = 'SELECT stream, first, count FROM chunk WHERE body = ? ORDER BY first'
-  const rows = database.all(sql, body)
+  const hasBody = 'SELECT 1 AS found FROM body WHERE id = ?'
+  return isWhole(database, places, body) && database.get(hasBody, body) !== undefined
+}
+
+// True where these are all chunks of a body.
+function isWhole(database: Database, places: readonly ChunkPlace[], body: number): boolean {
+  const stored = placesOfBody(database, body)
   return (
-    rows.length === places.length &&
-    rows.every((row, at) => {
+    stored.length === places.length &&
+    stored.every((own, at) => {
       const { stream, first, count } = places[at]!
-      return row['stream'] === stream && row['first'] === first && row['count'] === count
-    }) &&
-    database.get('SELECT 1 AS found FROM body WHERE id = ?', body) !== undefined
+      return own?.stream === stream && own.first === first && own.count === count
+    })
   )
 }
 
