@@ -30,6 +30,9 @@ export const PACK_CHUNKS = 16
  */
 const STRETCH_CHUNKS = 4
 
+// About how many bytes the objects take that describe one chunk.
+const CHUNK_OBJECTS = 2048
+
 const MAX_CHUNKS = 256
 const MAX_COLUMNS = 64
 // Shorter bytes stay raw; see `chunk.ts`.
@@ -86,6 +89,8 @@ export function isPack(bytes: Uint8Array): boolean {
 export class Pack {
   /** How many chunks it has. */
   readonly count: number
+  /** How much memory it takes once all its columns are unpacked. */
+  readonly byteLength: number
   private readonly platform: TapePlatform
   private readonly bytes: Uint8Array
   private readonly index: Index
@@ -98,6 +103,7 @@ export class Pack {
     this.platform = platform
     this.index = readIndex(bytes, platform)
     this.count = this.index.headers.length
+    this.byteLength = bytes.length + this.index.rawLength + this.count * CHUNK_OBJECTS
   }
 
   /** The chunk that begins with a row; undefined where none does. */
@@ -234,6 +240,8 @@ type Index = {
   readonly stored: readonly (readonly number[])[]
   /** Where each stretch begins, and where the last one ends. */
   readonly starts: readonly number[]
+  /** The length of the index and of all columns, unpacked. */
+  readonly rawLength: number
 }
 
 function readIndex(bytes: Uint8Array, platform: TapePlatform): Index {
@@ -255,21 +263,23 @@ function readIndex(bytes: Uint8Array, platform: TapePlatform): Index {
   const raw = packedLength === 0 ? stored : unpacked(stored, rawLength, platform)
   const { stretchChunks, ...index } = parseIndex(new ByteReader(raw))
   const starts = [outer.position]
+  let total = rawLength
   for (const [number, columns] of index.stored.entries()) {
     const own = index.lengths.slice(number * stretchChunks, (number + 1) * stretchChunks)
     let length = 4
     for (const [column, packed] of columns.entries()) {
       const sum = own.reduce((all, lengths) => all + lengths[column]!, 0)
       checkLengths(sum, packed)
+      total += sum
       length += packed === 0 ? sum : packed
     }
     starts.push(starts.at(-1)! + length)
   }
   if (starts.at(-1) !== bytes.length) throw corrupt('its length is not that of its columns')
-  return { ...index, stretchChunks, starts }
+  return { ...index, stretchChunks, starts, rawLength: total }
 }
 
-function parseIndex(reader: ByteReader): Omit<Index, 'starts'> {
+function parseIndex(reader: ByteReader): Omit<Index, 'starts' | 'rawLength'> {
   const count = reader.varint()
   const stretchChunks = reader.varint()
   const columnCount = reader.varint()

@@ -14,6 +14,7 @@ import {
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import { BoundedMap } from '../../lib/bounded-map.ts'
+import { ByteBoundedMap } from '../../lib/byte-bounded-map.ts'
 import { coldHashOf, findCold } from './cold/cold-places.ts'
 import { isLost } from '../../objects/object-store.ts'
 import { ColdMiss, type ColdSource } from './cold/cold-source.ts'
@@ -27,9 +28,8 @@ const CACHE_BYTES = 33_554_432
 // Initial capacity in level changes, before the decoder has verified their number.
 const MOST_CHANGES = 65_536
 
-// Max opened packs in memory, and about how many bytes one has with all its columns unpacked.
-const MAX_PACKS = 32
-const PACK_BYTES = 262_144
+// The share of the cache that opened packs may have beside it. One of 16,384 rows has about 300 KB unpacked.
+const PACK_SHARE = 0.25
 
 // Max chain hashes in memory: 200 bytes each. Computing one unpacks the whole chunk.
 const MAX_CHAIN_HASHES = 16_384
@@ -57,13 +57,11 @@ export class Bodies {
   private readonly database: Database
   private readonly platform: TapePlatform
   private readonly decoder = new BookDecoder()
-  private readonly books = new Map<string, BookColumns>()
+  private readonly books: ByteBoundedMap<string, BookColumns>
   private readonly chainHashes = new BoundedMap<string, string>(MAX_CHAIN_HASHES)
   private readonly hashes = new WeakMap<BookColumns, string>()
-  private readonly packs: BoundedMap<string, Pack>
-  private cachedBytes = 0
+  private readonly packs: ByteBoundedMap<string, Pack>
   private readonly read: ReadBody | undefined
-  private readonly cacheBytes: number
   readonly cold: ColdSource | undefined
   private readonly mayWait: boolean
   /** Set while work runs that is run again once the bytes that it lacks were fetched. */
@@ -73,8 +71,9 @@ export class Bodies {
     this.database = database
     this.platform = platform
     this.read = options.readBody
-    this.cacheBytes = options.cacheBytes ?? CACHE_BYTES
-    this.packs = new BoundedMap(Math.min(MAX_PACKS, Math.ceil(this.cacheBytes / PACK_BYTES)))
+    const cacheBytes = options.cacheBytes ?? CACHE_BYTES
+    this.books = new ByteBoundedMap(cacheBytes)
+    this.packs = new ByteBoundedMap(cacheBytes * PACK_SHARE)
     this.cold = options.cold
     this.mayWait = options.mayWait ?? false
   }
@@ -118,6 +117,11 @@ export class Bodies {
     const pack = new Pack(bytes, this.platform)
     this.packs.set(name, pack)
     return pack
+  }
+
+  /** How many bytes of opened packs are in memory, were all their columns unpacked. */
+  get packBytes(): number {
+    return this.packs.byteLength
   }
 
   /** Reads packs again from the disk, for work that looks for damage. */
@@ -187,14 +191,14 @@ export class Bodies {
   /** The observations at a place; shared, so callers must not modify them. */
   book(stream: Stream, place: ChunkPlace, numbers: boolean): BookColumns {
     const name = cacheName(stream, place, numbers)
-    const cached = this.cached(name)
+    const cached = this.books.get(name)
     if (cached !== undefined) return cached
     const chunk = this.open(stream, place)
     const { priceDecimals, count, changes } = chunk.header
     const columns = new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
     this.decoder.decode(chunk, this.platform, columns, { numbers })
     this.hashes.set(columns, hashStored(chunk, this.platform))
-    this.keep(name, columns)
+    this.books.set(name, columns)
     return columns
   }
 
@@ -224,28 +228,10 @@ export class Bodies {
 
   /** The cached observations at a place, else decoded into the caller's columns. */
   bookOr(into: BookColumns, stream: Stream, place: ChunkPlace): BookColumns {
-    const cached = this.cached(cacheName(stream, place, true))
+    const cached = this.books.get(cacheName(stream, place, true))
     if (cached !== undefined) return cached
     this.bookInto(into, stream, place)
     return into
-  }
-
-  private cached(name: string): BookColumns | undefined {
-    const columns = this.books.get(name)
-    if (columns === undefined) return undefined
-    this.books.delete(name)
-    this.books.set(name, columns)
-    return columns
-  }
-
-  private keep(name: string, columns: BookColumns): void {
-    this.books.set(name, columns)
-    this.cachedBytes += columns.byteLength
-    for (const [oldest, { byteLength }] of this.books) {
-      if (this.cachedBytes <= this.cacheBytes) break
-      this.books.delete(oldest)
-      this.cachedBytes -= byteLength
-    }
   }
 
   /** Decodes the observations at a place into the caller's columns. */
