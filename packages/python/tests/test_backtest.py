@@ -6,9 +6,10 @@ import hashlib
 import json
 import os
 import subprocess
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow.parquet as pq
 import pytest
@@ -16,7 +17,7 @@ import pytest
 from conftest import Server
 from priorbook import BacktestError, BookView, Client, ClientError, Context, Report, Strategy, StrategyError, backtest
 from priorbook.models import ListedMarket
-from priorbook.strategy import FillView, OrderView, Params, TimerView
+from priorbook.strategy import FillView, GapView, OrderView, Params, TimerView
 
 ROOT = Path(os.environ["PRIORBOOK_ROOT"])
 PROGRAM = [os.environ["PRIORBOOK_NODE"], str(ROOT / "packages/sdk/bin/priorbook.mjs")]
@@ -215,6 +216,99 @@ def test_data_come_from_a_service(past: Server, client: Client, busiest: dict[st
     result = backtest(Twin, client=client, markets=[market], params=params, queue="optimistic", assume=ASSUME)
     assert [one.market for one in result.report.markets] == [market]
     assert result.report.run.queue == "optimistic" and result.report.bracket is None
+
+
+HEALED = """
+export const strategy = () => {
+  let bid = 0
+  let isFirst = false
+  return {
+    name: 'healed',
+    onGap(gap, context) {
+      context.log(`${gap.edge} ${gap.reason} ${gap.start} ${context.market(gap.market).inGap}`)
+      isFirst = gap.edge === 'close'
+      bid = 0
+    },
+    onQuote(book, context) {
+      const { bestBid, bestAsk, market: { id } } = book
+      if (bestBid === null || bestAsk === null) return
+      if (isFirst) {
+        isFirst = false
+        context.log(`whole ${book.sequence} ${bestBid} ${bestAsk} ${book.bids().length} ${book.asks().length}`)
+        context.buy({ market: id, price: bestAsk, size: 2, timeInForce: 'IOC', tag: 'after' })
+      }
+      if (bid === 0) bid = context.buy({ market: id, price: bestBid - 100, size: 5, postOnly: true, tag: 'rest' })
+    },
+  }
+}
+"""
+
+
+class Healed(Strategy):
+    """Says what a gap is like, takes from the first book after it, and has a bid resting all the time."""
+
+    name = "healed"
+
+    def __init__(self) -> None:
+        self.bid = 0
+        self.is_first = False
+
+    def on_gap(self, gap: GapView, context: Context) -> None:
+        market = context.market(gap.market)
+        assert market is not None
+        context.log(f"{gap.edge} {gap.reason} {gap.start} {'true' if market.in_gap else 'false'}")
+        self.is_first = gap.edge == "close"
+        self.bid = 0
+
+    def on_quote(self, book: BookView, context: Context) -> None:
+        id, best_bid, best_ask = book.market_id, book.best_bid, book.best_ask
+        if best_bid is None or best_ask is None:
+            return
+        if self.is_first:
+            self.is_first = False
+            context.log(f"whole {book.sequence} {best_bid} {best_ask} {len(book.bids())} {len(book.asks())}")
+            context.buy(id, price=best_ask, size=2, time_in_force="IOC", tag="after")
+        if self.bid == 0:
+            self.bid = context.buy(id, price=best_bid - 100, size=5, post_only=True, tag="rest")
+
+
+@pytest.mark.parametrize("policy", ["cancel", "freeze"])
+def test_a_gap_that_was_healed_is_the_same_in_both_languages(
+    policy: Literal["cancel", "freeze"], recorded: Server, tmp_path: Path
+) -> None:
+    ticker = "KXGOLD15M-26AUG102130-30"
+    with Client(recorded.url, recorded.key) as client:
+        [gap] = [one for one in client.gaps(venue="venueb", market=ticker) if one.reason == "disconnected"]
+        assert gap.end_time is not None
+        before, after = timedelta(seconds=2), timedelta(seconds=3)
+        span: dict[str, Any] = {"start_time": gap.start_time - before, "end_time": gap.end_time + after}
+        scope: dict[str, Any] = {"venue": "venueb", "market_id": ticker, "format": "tape", **span}
+        files = [client.download(tmp_path, dataset=dataset, **scope) for dataset in ("books", "trades")]
+        rows = client.market("venueb", ticker).snapshots(include_orderbook=False, **span).to_list()
+    script = tmp_path / "healed.mjs"
+    script.write_text(HEALED)
+    assume = {"venueb-maker": "none", "venueb-tick": "0.01"}
+    # The first quote comes 5 ms before the gap: the bid must rest by then.
+    theirs = backtest(script, files=files, assume=assume, gap_policy=policy, latency_ms=1)
+    ours = backtest(Healed, files=files, assume=assume, gap_policy=policy, latency_ms=1)
+    report = ours.report
+    assert [one.hash for one in ours.reports] == [one.hash for one in theirs.reports]
+    assert report.data == theirs.report.data
+
+    # What the service itself says of the gap, and of the book after it.
+    [whole] = [row for row in rows if row.sequence == gap.after_sequence + 1]
+    assert whole.best_bid is not None and whole.best_ask is not None
+    best = f"{int(whole.best_bid * 10_000)} {int(whole.best_ask * 10_000)}"
+    begun, ended = (round(time.timestamp() * 1_000_000) for time in (gap.start_time, gap.end_time))
+    assert [line.split(" ", 1)[1] for line in report.logs] == [
+        f"open disconnected {begun} true",
+        f"close disconnected {begun} false",
+        f"whole {whole.sequence} {best} {whole.bid_levels} {whole.ask_levels}",
+    ]
+    gaps = report.data["gaps"]
+    assert (gaps["count"], gaps["spans"][0]["end"]) == (1, ended)
+    assert gaps["orders_cancelled"] == (1 if policy == "cancel" else 0)
+    assert report.fill_counts.taker == 1
 
 
 class Once(Strategy):
