@@ -2224,6 +2224,13 @@ class StreamStatus(Model, frozen=True, kw_only=True):
     instruments: int
     messages_per_second: float
 
+TableFormat = Literal[
+    "json",
+    "ndjson",
+    "csv",
+    "arrow",
+]
+
 TimeFormat = Literal[
     "iso",
     "epoch_us",

@@ -33,6 +33,9 @@ export type Interval = keyof typeof INTERVALS
 /** The formats of a page of rows. */
 export const PAGE_FORMATS = ['json', 'ndjson', 'csv'] as const
 
+/** The formats of a page of a list: a table that programs read as columns. */
+export const TABLE_FORMATS = [...PAGE_FORMATS, 'arrow'] as const
+
 /** The media types of each format, the one that answers carry first. */
 export const MEDIA_TYPES: Readonly<
   Record<(typeof PAGE_FORMATS)[number] | DownloadFormat, readonly [string, ...string[]]>
@@ -121,6 +124,9 @@ export const STYLE_PARAMS = {
 
 /** The format of a page, where `Accept` cannot be set. */
 export const FORMAT_PARAM = { format: wordParam(PAGE_FORMATS, 'PageFormat') }
+
+/** The format of a page of a list, where `Accept` cannot be set. */
+export const TABLE_FORMAT_PARAM = { format: wordParam(TABLE_FORMATS, 'TableFormat') }
 
 /** Leaves out what was learned later. */
 export const KNOWN_AT_PARAM = { known_at: timeParam() }

@@ -40,6 +40,7 @@ import {
   SIZE_PARAM,
   STATUS_PARAM,
   STYLE_PARAMS,
+  TABLE_FORMAT_PARAM,
   VENUE_PARAM,
 } from './params.ts'
 
@@ -74,6 +75,7 @@ export type Deprecation = {
 
 const ASSET = required(textParam(20, 'btc'))
 const ROWS = { formats: ['ndjson', 'csv'] } as const
+const TABLES = { formats: ['ndjson', 'csv', 'arrow'] } as const
 const SERVICE = { query: {}, isKeyless: true, hasNoDemo: true } as const
 const { time_format } = STYLE_PARAMS
 const CONTRACT = { contract_id: required(CONTRACT_ID_PARAM) }
@@ -103,7 +105,7 @@ const LIST_PARAMS = {
   ...RANGE_PARAMS,
   ...ORDERED_PAGE_PARAMS,
   ...STYLE_PARAMS,
-  ...FORMAT_PARAM,
+  ...TABLE_FORMAT_PARAM,
   ...INCLUDE_PARAM,
 }
 
@@ -117,9 +119,9 @@ export const MARKET_ROUTES = {
       ...KNOWN_AT_PARAM,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
     },
-    ...ROWS,
+    ...TABLES,
   },
   trades: { address: '/trades', query: { ...ROW_PARAMS, ...ORIGIN_PARAM }, ...ROWS },
   timeseries: {
@@ -213,7 +215,7 @@ export function listRoute(venue: VenueId, isPlain = false): RouteShape<AnyListQu
     ...LIST_PARAMS,
   }
   const address = isPlain && plain !== undefined ? plain.markets : markets
-  return { address, query: query as AnyListQuery, ...ROWS }
+  return { address, query: query as AnyListQuery, ...TABLES }
 }
 
 /** Every other route, by its id. */
@@ -232,7 +234,7 @@ export const ROUTES = {
       event: textParam(200, 'KXPRESPERSON-28'),
       ...LIST_PARAMS,
     },
-    ...ROWS,
+    ...TABLES,
   },
   events: {
     address: '/v3/events',
@@ -248,9 +250,9 @@ export const ROUTES = {
       ...RANGE_PARAMS,
       ...ORDERED_PAGE_PARAMS,
       time_format,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
     },
-    ...ROWS,
+    ...TABLES,
   },
   event: {
     address: '/v3/events/{event_id}',
@@ -267,10 +269,10 @@ export const ROUTES = {
       reason: wordParam(Object.keys(GAP_REASONS) as GapReason[], 'GapReason'),
       ...RANGE_PARAMS,
       ...PAGE_PARAMS,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
       time_format,
     },
-    ...ROWS,
+    ...TABLES,
   },
   coverage: {
     address: '/v3/coverage',
@@ -306,9 +308,9 @@ export const ROUTES = {
       market: textParam(200),
       ...RANGE_PARAMS,
       ...ORDERED_PAGE_PARAMS,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
     },
-    ...ROWS,
+    ...TABLES,
   },
   panels: { address: '/v3/panels', query: PANEL_PARAMS, formats: PANEL_FORMATS },
   reference: { address: '/v3/reference', query: { venue: VENUE_PARAM, time_format } },
@@ -350,9 +352,9 @@ export const ROUTES = {
       ...RANGE_PARAMS,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
     },
-    ...ROWS,
+    ...TABLES,
   },
   contract: {
     address: '/v3/contracts/{contract_id}',
@@ -373,9 +375,9 @@ export const ROUTES = {
       ...KNOWN_AT_PARAM,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
     },
-    ...ROWS,
+    ...TABLES,
   },
   contract_consolidated: {
     address: '/v3/contracts/{contract_id}/consolidated',
@@ -399,9 +401,9 @@ export const ROUTES = {
       ...KNOWN_AT_PARAM,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
-      ...FORMAT_PARAM,
+      ...TABLE_FORMAT_PARAM,
     },
-    ...ROWS,
+    ...TABLES,
   },
   contract_leadlag: {
     address: '/v3/contracts/{contract_id}/leadlag',

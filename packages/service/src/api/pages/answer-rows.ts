@@ -1,7 +1,15 @@
 import type { Gap, VenueId } from '@priorbook/sdk/domain'
-import { rowCell, toGapJson, type ReceiptJson, type ValueStyle } from '@priorbook/sdk/wire'
+import {
+  MEDIA_TYPES,
+  rowCell,
+  toGapJson,
+  type JsonSchema,
+  type ReceiptJson,
+  type ValueStyle,
+} from '@priorbook/sdk/wire'
 import { GapQueue } from '../../rows/index.ts'
 import type { Answer, Beside, CursorState, Format, Meta, Notice } from '../route.ts'
+import { toArrowPage } from './arrow-page.ts'
 import { noticeMeta, RECEIPT_LEFT_OUT } from './notices.ts'
 import type { Page } from './page.ts'
 
@@ -14,6 +22,8 @@ export type RowAnswer<Row extends object> = {
   readonly columns: readonly string[]
   /** A row by the columns of CSV, where they are not the members of the row. */
   readonly toCells?: ((row: Row) => Readonly<Record<string, unknown>>) | undefined
+  /** The schema of a row, of routes that also answer with Arrow; rows are then those of `tableStyle`. */
+  readonly schema?: JsonSchema
   /** All of `meta` but gaps, notices and receipt. */
   readonly meta: Meta
   readonly notices: readonly Notice[]
@@ -64,6 +74,11 @@ export function answerRows<Row extends object>(
       })
       const body = [columns.join(','), ...lines].map((line) => `${line}\n`).join('')
       return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, beside, nextCursor }
+    }
+    case 'arrow': {
+      if (page.schema === undefined) throw new Error(`rows of ${page.type} have no schema`)
+      const body = toArrowPage(rows, page.schema)
+      return { kind: 'text', contentType: MEDIA_TYPES.arrow[0], body, beside, nextCursor }
     }
     default: {
       const meta: Meta = {

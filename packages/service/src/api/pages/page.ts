@@ -1,6 +1,6 @@
 import type { Micros } from '@priorbook/sdk/domain'
 import { DEFAULT_LIMIT, Problem, timeJson, type ValueStyle } from '@priorbook/sdk/wire'
-import type { ApiContext, CursorScope, CursorState, Grant, Meta } from '../route.ts'
+import type { ApiContext, CursorScope, CursorState, Format, Grant, Meta } from '../route.ts'
 
 /** The part of a request that chooses range and page. */
 export type PageRequest = {
@@ -88,10 +88,28 @@ export function rangeMeta({ from, end }: PageRange, style: ValueStyle): NonNulla
   return { start_time: print(from), end_time: print(end) }
 }
 
-/** How the values of an answer are written. */
-export function styleOf(query: {
+/** The values of rows in files of columns: text for decimals, microseconds for times. */
+export const FILE_STYLE = { numberFormat: 'string', timeFormat: 'epoch_us' } as const
+
+type StyleQuery = {
   readonly number_format?: 'number' | 'string' | undefined
   readonly time_format?: 'iso' | 'epoch_us' | undefined
-}): ValueStyle {
+}
+
+/** How the values of an answer are written. */
+export function styleOf(query: StyleQuery): ValueStyle {
   return { numberFormat: query.number_format, timeFormat: query.time_format }
+}
+
+/** The same of a route that also answers with columns, whose values have types instead of a style. */
+export function tableStyle(request: {
+  readonly query: StyleQuery
+  readonly format: Format
+}): ValueStyle {
+  const { query, format } = request
+  if (format !== 'arrow') return styleOf(query)
+  const names = ['number_format', 'time_format'] as const
+  const param = names.find((name) => query[name] !== undefined)
+  if (param === undefined) return FILE_STYLE
+  throw new Problem('invalid_parameter', `${param} has no meaning for format=${format}`, { param })
 }

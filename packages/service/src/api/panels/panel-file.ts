@@ -17,9 +17,6 @@ import type { PanelPage, PanelQuery, PanelWalk } from './panel-page.ts'
 // Rows per read: a batch of columns, and of memory.
 const PAGE_ROWS = 1000
 
-/** The values of rows in files: text for decimals, microseconds for times. */
-export const FILE_STYLE = { numberFormat: 'string', timeFormat: 'epoch_us' } as const
-
 /** Answers with all rows of a panel as one file; rounds are read while the client reads. */
 export async function panelFile(
   walk: PanelWalk,

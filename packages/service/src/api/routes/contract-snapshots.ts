@@ -8,7 +8,7 @@ import { notOpenYet, openRange } from '../contracts/range.ts'
 import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
-import { rangeMeta, styleOf } from '../pages/page.ts'
+import { rangeMeta, tableStyle } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Route } from '../route.ts'
 
 /** The best prices of all members of a contract, aligned in time. */
@@ -17,7 +17,7 @@ export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
   async (request, context) => {
     const { query, grant, format } = request
     const { interval = '1m' } = query
-    const style = styleOf(query)
+    const style = tableStyle(request)
     const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
     const known = asKnown(context, query.known_at)
     const page = openRange(request, context, contract, { interval })
@@ -40,6 +40,7 @@ export const CONTRACT_SNAPSHOTS_ROUTE: Route = defineRoute(
       type: 'snapshot',
       rows: flat,
       columns,
+      schema: CONTRACT_SNAPSHOT_SCHEMA,
       meta: {
         range: rangeMeta(page.range, style),
         member_gaps: gaps.map((gap) => toGapJson(gap, style)),

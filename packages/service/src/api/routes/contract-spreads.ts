@@ -23,7 +23,7 @@ import { windowOf } from '../contracts/to-json.ts'
 import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { presentNotices, windowNotice } from '../pages/notices.ts'
-import { rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { rangeMeta, tableStyle, type Page } from '../pages/page.ts'
 import { defineRoute, type CursorState, type Notice, type Route } from '../route.ts'
 
 const MAX_DAYS = 7
@@ -33,7 +33,7 @@ export const CONTRACT_SPREADS_ROUTE: Route = defineRoute(
   contractOf('contract_spreads'),
   async (request, context) => {
     const { query, grant, signal } = request
-    const style = styleOf(query)
+    const style = tableStyle(request)
     const minEdge = readEdge(query.min_edge)
     const contract = await findContract(context, grant, request.path.contract_id, query.known_at)
     const known = asKnown(context, query.known_at)
@@ -62,6 +62,7 @@ export const CONTRACT_SPREADS_ROUTE: Route = defineRoute(
       type: 'spread',
       rows: episodes.map((episode) => toSpreadJson(episode, members, style)),
       columns: membersOf(SPREAD_SCHEMA),
+      schema: SPREAD_SCHEMA,
       meta: { range: rangeMeta({ ...page.range, from: start, end }, style) },
       notices: presentNotices(
         early ?? (page.isFirst && episodes.length === 0 ? NONE : undefined),

@@ -7,7 +7,7 @@ import { forgottenNotice, withheldNotice } from '../contracts/withheld.ts'
 import { PlanFilter, requireAssetAnywhere } from '../markets/plan-filter.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { noticeMeta, presentNotices, searchNotice, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
+import { NO_END, openPage, rangeMeta, styleOf, tableStyle } from '../pages/page.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** What is being bet on, over all venues. */
@@ -18,7 +18,7 @@ export const CONTRACTS_ROUTE: Route = defineRoute(
     const { q, kind, status, window, members = 2 } = query
     const asset = query.asset?.toUpperCase()
     if (asset !== undefined) requireAssetAnywhere(grant, undefined, asset)
-    const style = styleOf(query)
+    const style = tableStyle(request)
     const filters = { text: q, kind, status, asset, window, members }
     const page = openPage(request, context, filters, NO_END)
     const plan = new PlanFilter(grant)
@@ -29,6 +29,7 @@ export const CONTRACTS_ROUTE: Route = defineRoute(
       type: 'contract',
       rows,
       columns: membersOf(CONTRACT_SCHEMA),
+      schema: CONTRACT_SCHEMA,
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(
         windowNotice(page.range),

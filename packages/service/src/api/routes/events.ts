@@ -1,4 +1,4 @@
-import { contractOf, EVENT_COLUMNS } from '@priorbook/sdk/wire'
+import { contractOf, EVENT_COLUMNS, EVENT_SCHEMA } from '@priorbook/sdk/wire'
 import type { EventPage, EventPlace, EventQuery } from '../../store/store.ts'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { planSubject, toEventJson } from '../markets/events.ts'
@@ -13,14 +13,14 @@ import {
   searchNotice,
   windowNotice,
 } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { NO_END, openPage, rangeMeta, tableStyle, type Page } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type CursorState, type Route } from '../route.ts'
 
 /** Events of all venues. */
 export const EVENTS_ROUTE: Route = defineRoute(contractOf('events'), async (request, context) => {
   const { query, grant } = request
   const { q, sort = 'open_time', venue, series, status = 'all', category, tag } = query
-  const style = styleOf(query)
+  const style = tableStyle(request)
   if (venue !== undefined) grant.requireVenue(venue)
   const given = { venue, series, category, tag }
   const page = openPage(request, context, { ...given, q, sort, status }, NO_END)
@@ -36,6 +36,7 @@ export const EVENTS_ROUTE: Route = defineRoute(contractOf('events'), async (requ
     type: 'event',
     rows: events.map((event) => toEventJson(event, style)),
     columns: EVENT_COLUMNS,
+    schema: EVENT_SCHEMA,
     meta: { range: rangeMeta(page.range, style) },
     notices: presentNotices(
       windowNotice(page.range),

@@ -1,5 +1,5 @@
 import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
-import { GAP_COLUMNS, toGapJson, contractOf } from '@priorbook/sdk/wire'
+import { GAP_COLUMNS, GAP_SCHEMA, toGapJson, contractOf } from '@priorbook/sdk/wire'
 import { distinctGaps, gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
 import { historyKeysOf, type GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
@@ -8,7 +8,7 @@ import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.
 import { findAnywhere, venuesOf } from '../markets/find.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
-import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { openPage, rangeMeta, tableStyle, type Page } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 
 /** Spans that were not observed. */
@@ -16,7 +16,7 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
   const { query, grant } = request
   const { venue, market, key, reason } = query
   if (venue !== undefined) grant.requireVenue(venue)
-  const style = styleOf(query)
+  const style = tableStyle(request)
   const page = openPage(request, context, { venue, market, key, reason })
   const plan = new PlanFilter(grant)
   const filters = { reason, start: page.from === 0 ? undefined : page.from, end: page.end }
@@ -42,6 +42,7 @@ export const GAPS_ROUTE: Route = defineRoute(contractOf('gaps'), async (request,
     type: 'gap',
     rows: gaps.map((gap) => toGapJson(gap, style)),
     columns: GAP_COLUMNS,
+    schema: GAP_SCHEMA,
     meta: { range: rangeMeta(page.range, style) },
     notices: presentNotices(
       windowNotice(page.range),

@@ -1,7 +1,7 @@
 import { floorOf, type VenueId } from '@priorbook/sdk/domain'
 import { timeJson, toListedMarketJson, listContract, VENUE_WIRE } from '@priorbook/sdk/wire'
 import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, type PageRange } from '../pages/page.ts'
+import { NO_END, openPage, rangeMeta, tableStyle, type PageRange } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { requireRecordedAsset } from '../markets/find.ts'
@@ -28,7 +28,7 @@ function marketListRoute(address: VenueAddress): Route {
       if (address.hasAsset) await requireRecordedAsset(context, venue, asset)
     }
     const given = { venue, asset, ...others }
-    const style = styleOf(query)
+    const style = tableStyle(request)
     const page = openPage(request, context, given, NO_END)
     const store = marketFilters(given, page.range)
     const plan = new PlanFilter(grant)
@@ -44,6 +44,7 @@ function marketListRoute(address: VenueAddress): Route {
       type: 'market',
       rows,
       columns: marketColumns(query.include),
+      schema: VENUE_WIRE[venue].schema,
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(cut ?? why, gone, plan.notice),
       page,

@@ -1,4 +1,10 @@
-import { contractOf, QUOTE_NAMES, toListedMarketJson, type QuoteJson } from '@priorbook/sdk/wire'
+import {
+  contractOf,
+  LISTED_MARKET_SCHEMA,
+  QUOTE_NAMES,
+  toListedMarketJson,
+  type QuoteJson,
+} from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import {
   correctionNotice,
@@ -7,7 +13,7 @@ import {
   searchNotice,
   windowNotice,
 } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf } from '../pages/page.ts'
+import { NO_END, openPage, rangeMeta, tableStyle } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { marketColumns, marketFilters, walkMarkets, type AnyMarket } from '../markets/lists.ts'
 import { venuesOf } from '../markets/find.ts'
@@ -25,7 +31,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
     const { query, grant } = request
     const { q, sort = 'open_time', venue, window, status, series, event, category, tag } = query
     const asset = query.asset?.toUpperCase()
-    const style = styleOf(query)
+    const style = tableStyle(request)
     if (venue !== undefined) grant.requireVenue(venue)
     if (asset !== undefined) requireAssetAnywhere(grant, venue, asset)
     const given = { venue, asset, window, status, series, event, category, tag }
@@ -49,6 +55,7 @@ export const MARKET_SEARCH_ROUTE: Route = defineRoute(
       type: 'market',
       rows,
       columns: [...marketColumns(query.include), ...QUOTE_NAMES],
+      schema: LISTED_MARKET_SCHEMA,
       meta: { range: rangeMeta(page.range, style) },
       notices: presentNotices(
         windowNotice(page.range),

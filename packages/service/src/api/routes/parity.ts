@@ -9,6 +9,7 @@ import {
   contractOf,
   DOCUMENTED_DAYS,
   PARITY_COLUMNS,
+  PARITY_SCHEMA,
   type ParityDayJson,
 } from '@priorbook/sdk/wire'
 import { noParity } from '../../store/parity-checks.ts'
@@ -39,6 +40,7 @@ export const PARITY_ROUTE: Route = defineRoute(contractOf('parity'), async (requ
     type: 'parity',
     rows,
     columns: PARITY_COLUMNS,
+    schema: PARITY_SCHEMA,
     meta: { range: rangeMeta(page.range, {}) },
     notices: presentNotices(
       windowNotice(page.range),

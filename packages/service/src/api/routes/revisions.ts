@@ -1,9 +1,9 @@
 import { findAnomaly, type RevisionAnomaly } from '@priorbook/sdk/domain'
-import { marketContract, toMarketJson } from '@priorbook/sdk/wire'
+import { marketContract, revisionSchema, toMarketJson } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import type { MarketState } from '../../store/store.ts'
 import { presentNotices, removedRevisions, windowNotice } from '../pages/notices.ts'
-import { NO_END, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
+import { NO_END, openPage, rangeMeta, tableStyle, type Page } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
 import { VENUE_ADDRESSES, type VenueAddress } from '../markets/addresses.ts'
 import { findMarket } from '../markets/find.ts'
@@ -15,10 +15,11 @@ export const REVISION_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(revisionsRo
 
 function revisionsRoute(address: VenueAddress): Route {
   const { venue } = address
+  const schema = revisionSchema(venue)
   return defineRoute(
     marketContract('revisions', venue, address.isPlain),
     async (request, context) => {
-      const style = styleOf(request.query)
+      const style = tableStyle(request)
       const { known_at: knownAt } = request.query
       const { record } = await findMarket(context, address, request.path, request.grant)
       const page = openPage(request, context, { venue, market: record.marketId, knownAt })
@@ -38,6 +39,7 @@ function revisionsRoute(address: VenueAddress): Route {
         type: 'market',
         rows,
         columns: [...marketColumns(['native']), 'revision', 'anomaly'],
+        schema,
         meta: { range: rangeMeta(page.range, style) },
         notices: presentNotices(
           cut ?? (rows.length === 0 ? none : undefined),
