@@ -63,6 +63,15 @@ const DATASETS: Readonly<Record<string, string>> = {
   timeseries: 'samples',
   history: 'history',
   panels: 'panels',
+  // Pages of lists, each of them as columns.
+  markets: 'list',
+  events: 'list',
+  gaps: 'list',
+  parity: 'list',
+  revisions: 'list',
+  contracts: 'list',
+  contract_snapshots: 'list',
+  contract_spreads: 'list',
 }
 
 // The client chooses how values are written: decimals and times have types in Python.

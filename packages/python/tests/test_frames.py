@@ -5,14 +5,16 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pyarrow as pa
 import pytest
 
 from conftest import VENUES, Server
 from priorbook import Client
+from priorbook._row_tables import schema_of
 from priorbook._venues import VENUES as FACTS
-from priorbook.models import ListedMarket
+from priorbook.models import Contract, Event, Gap, ListedMarket, ParityDay
 
 STYLE = {"number_format": "string", "time_format": "epoch_us"}
 MARKET_DATASETS = [
@@ -83,6 +85,7 @@ def test_panels_equal_their_pages(client: Client, past: Server) -> None:
         ("contracts", "/v3/contracts", {}),
         ("events", "/v3/events", {}),
         ("markets", "/v3/markets", {}),
+        ("markets", "/v3/markets", {"include": "native", "limit": 3}),
     ],
 )
 def test_lists_equal_their_pages(client: Client, past: Server, name: str, path: str, query: dict[str, Any]) -> None:
@@ -93,6 +96,61 @@ def test_lists_equal_their_pages(client: Client, past: Server, name: str, path: 
     for row, page in zip(table.to_pylist(), expected, strict=True):
         for key, value in page.items():
             assert same_nested(row[key], value), (key, row[key], value)
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_lists_of_a_venue_equal_their_pages(
+    client: Client, past: Server, busiest: dict[str, ListedMarket], venue: str
+) -> None:
+    market = busiest[venue]
+    asset = {"asset": "btc"} if FACTS[venue].has_asset else {}
+    path = {"venuea": "/v3/venuea-prediction/markets", "venueb": "/v3/venueb/markets", "venuec": "/v3/btc/markets"}
+    lists: list[tuple[Any, str]] = [
+        (client.venue_markets(market.venue, **asset), path[venue]),  # type: ignore[arg-type]
+        (client.market(market).revisions(), f"{path_of(market)}/revisions"),
+    ]
+    for walk, address in lists:
+        expected = past.rows(address, **STYLE)
+        table = walk.to_arrow()
+        assert table.num_rows == len(expected) > 0
+        for row, page in zip(table.to_pylist(), expected, strict=True):
+            for key, value in page.items():
+                assert same_nested(row[key], value), (key, row[key], value)
+
+
+def test_aligned_prices_of_a_contract_equal_their_pages(client: Client, past: Server) -> None:
+    contract = next(iter(client.contracts(kind="up_down")))
+    assert contract.opens is not None
+    start = (contract.opens - EPOCH) // MICROSECOND
+    span: dict[str, Any] = {"start_time": start, "end_time": start + 60_000_000}
+    for walk, name, more in (
+        (client.contract_snapshots(contract.id, interval="1s", **span), "snapshots", {"interval": "1s"}),
+        (client.contract_spreads(contract.id, **span), "spreads", {}),
+    ):
+        expected = past.rows(f"/v3/contracts/{contract.id}/{name}", **span, **more, **STYLE)
+        rows = walk.to_arrow().to_pylist()
+        assert len(rows) == len(expected)
+        assert same_nested(rows, expected)
+
+
+@pytest.mark.parametrize(
+    ("path", "model"),
+    [
+        ("/v3/gaps", Gap),
+        ("/v3/contracts", Contract),
+        ("/v3/events", Event),
+        ("/v3/markets", ListedMarket),
+        ("/v3/parity", ParityDay),
+    ],
+)
+def test_types_of_lists_are_those_of_the_models(past: Server, path: str, model: Any) -> None:
+    headers = {"authorization": f"Bearer {past.key}", "accept": "application/vnd.apache.arrow.stream"}
+    with urlopen(Request(f"{past.url}{path}", headers=headers)) as answer, pa.ipc.open_stream(answer.read()) as reader:
+        table = reader.read_all()
+    assert table.schema.equals(schema_of(model))
+    table.validate(full=True)
+    polars = pytest.importorskip("polars")
+    assert polars.from_arrow(table).height == table.num_rows
 
 
 def test_reference_prices_equal_their_pages(client: Client, past: Server) -> None:

@@ -61,7 +61,7 @@ def table_steps(
 
 
 def _source_of(plan: Plan) -> Source | None:
-    if plan.dataset is None or plan.scope is None or plan.resume is not None:
+    if plan.dataset in (None, "list") or plan.scope is None or plan.resume is not None:
         return None
     given = {name: value for name, value in plan.query.items() if value is not None and name != "limit"}
     if plan.dataset == "panels":
@@ -146,6 +146,11 @@ def _read(data: bytearray, file_format: str, shape: Shape) -> pa.Table:
         tape = read_tape(bytes(data))
         tape.verify()
         return tape.to_arrow(shape="wide")
+    return read_stream(data)
+
+
+def read_stream(data: bytes | bytearray) -> pa.Table:
+    """The rows of a whole Arrow stream."""
     if bytes(data[-8:]) != END_OF_STREAM:
         raise ClientError("incomplete_file", "the stream ends without its end")
     with pa.ipc.open_stream(pa.py_buffer(data)) as reader:

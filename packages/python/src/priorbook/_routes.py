@@ -114,6 +114,7 @@ class Routes(Caller):
                 "include": include,
             },
             resume=resume,
+            dataset="list",
         )
 
     def events(
@@ -150,6 +151,7 @@ class Routes(Caller):
                 "order": order,
             },
             resume=resume,
+            dataset="list",
         )
 
     def event(
@@ -211,6 +213,7 @@ class Routes(Caller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     def coverage(
@@ -271,6 +274,7 @@ class Routes(Caller):
                 "order": order,
             },
             resume=resume,
+            dataset="list",
         )
 
     def panels(
@@ -411,6 +415,7 @@ class Routes(Caller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     def contract(
@@ -470,6 +475,7 @@ class Routes(Caller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     def contract_consolidated(
@@ -518,6 +524,7 @@ class Routes(Caller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     def contract_leadlag(
@@ -807,6 +814,7 @@ class MarketRoutes(MarketCaller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     def trades(
@@ -1094,6 +1102,7 @@ class AsyncRoutes(AsyncCaller):
                 "include": include,
             },
             resume=resume,
+            dataset="list",
         )
 
     def events(
@@ -1130,6 +1139,7 @@ class AsyncRoutes(AsyncCaller):
                 "order": order,
             },
             resume=resume,
+            dataset="list",
         )
 
     async def event(
@@ -1191,6 +1201,7 @@ class AsyncRoutes(AsyncCaller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     async def coverage(
@@ -1251,6 +1262,7 @@ class AsyncRoutes(AsyncCaller):
                 "order": order,
             },
             resume=resume,
+            dataset="list",
         )
 
     def panels(
@@ -1391,6 +1403,7 @@ class AsyncRoutes(AsyncCaller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     async def contract(
@@ -1450,6 +1463,7 @@ class AsyncRoutes(AsyncCaller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     async def contract_consolidated(
@@ -1498,6 +1512,7 @@ class AsyncRoutes(AsyncCaller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     async def contract_leadlag(
@@ -1787,6 +1802,7 @@ class AsyncMarketRoutes(AsyncMarketCaller):
                 "limit": limit,
             },
             resume=resume,
+            dataset="list",
         )
 
     def trades(

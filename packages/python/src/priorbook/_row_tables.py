@@ -1,4 +1,4 @@
-"""Rows of pages as columns: for routes without files, such as gaps and contracts, and for sampled books."""
+"""Rows of JSON pages as columns: for sampled books and other rows that no file has, and for walks that are resumed."""
 
 from __future__ import annotations
 

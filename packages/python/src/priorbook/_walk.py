@@ -178,9 +178,13 @@ class Walk(Generic[Row]):
     def to_arrow(
         self, *, shape: Shape = "wide", decimals: Decimals = "decimal", progress: bool = False
     ) -> pyarrow.Table:
-        """All rows as columns. Books, trades, samples, prices and panels come as Arrow, changes as tape; no JSON."""
+        """All rows as columns. Lists, books, trades, samples, prices and panels come as Arrow, changes as tape."""
         from priorbook._frames import table_steps
 
+        if self._plan.dataset == "list" and self._plan.resume is None:
+            from priorbook._list_tables import list_steps
+
+            return self._caller._run(list_steps(self._caller, self._path(), self._plan, shape=shape, decimals=decimals))
         steps = table_steps(self._caller, self._plan, shape=shape, decimals=decimals, progress=progress)
         table = None if steps is None else self._caller._run(steps)
         if table is not None:
@@ -258,9 +262,14 @@ class AsyncWalk(Generic[Row]):
     async def to_arrow(
         self, *, shape: Shape = "wide", decimals: Decimals = "decimal", progress: bool = False
     ) -> pyarrow.Table:
-        """All rows as columns. Books, trades, samples, prices and panels come as Arrow, changes as tape; no JSON."""
+        """All rows as columns. Lists, books, trades, samples, prices and panels come as Arrow, changes as tape."""
         from priorbook._frames import table_steps
 
+        if self._plan.dataset == "list" and self._plan.resume is None:
+            from priorbook._list_tables import list_steps
+
+            path = await self._path()
+            return await self._caller._run(list_steps(self._caller, path, self._plan, shape=shape, decimals=decimals))
         steps: Steps[Any] | None = table_steps(
             self._caller, self._plan, shape=shape, decimals=decimals, progress=progress
         )

@@ -231,7 +231,7 @@ class Client(Routes):
     def venue_markets(self, venue: VenueId, *, resume: str | None = None, **query: Any) -> Walk[Market]:
         """Markets of one venue, with that venue's own filters; of one asset or of all."""
         path, rest = _markets_path(venue, query)
-        return self._walk(Market, path, rest, resume=resume)
+        return self._walk(Market, path, rest, resume=resume, dataset="list")
 
     def market(self, market: Any, market_id: str | None = None, asset: str | None = None) -> MarketClient:
         """The routes of one market: any record of it, or its venue and id."""
@@ -292,7 +292,7 @@ class AsyncClient(AsyncRoutes):
     def venue_markets(self, venue: VenueId, *, resume: str | None = None, **query: Any) -> AsyncWalk[Market]:
         """Markets of one venue, with that venue's own filters; of one asset or of all."""
         path, rest = _markets_path(venue, query)
-        return self._walk(Market, path, rest, resume=resume)
+        return self._walk(Market, path, rest, resume=resume, dataset="list")
 
     def market(self, market: Any, market_id: str | None = None, asset: str | None = None) -> AsyncMarketClient:
         """The routes of one market: any record of it, or its venue and id."""
