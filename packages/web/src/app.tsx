@@ -6,6 +6,7 @@ import { ReportStrip } from './ui/report-strip.tsx'
 import { TopBar } from './ui/top-bar.tsx'
 
 // A visit begins with the start page; all other pages are fetched when they are opened.
+const AlertsPage = lazyPage(async () => (await import('./pages/alerts-page.tsx')).AlertsPage)
 const BacktestPage = lazyPage(async () => (await import('./pages/backtest-page.tsx')).BacktestPage)
 const ComparePage = lazyPage(async () => (await import('./pages/compare-page.tsx')).ComparePage)
 const ContractsPage = lazyPage(
@@ -76,6 +77,8 @@ function Page() {
       return <BacktestPage market={here.market} fill={here.fill} />
     case 'guides':
       return <GuidesPage guide={here.guide} />
+    case 'alerts':
+      return <AlertsPage view={here} />
     case 'status':
       return <StatusPage />
     case 'key':

@@ -19,6 +19,20 @@ describe('addresses of the explorer', () => {
     { page: 'backtest', market: 'venueb:KX-1/2 ä', fill: 12 },
     { page: 'guides', guide: undefined },
     { page: 'guides', guide: 'guide/backtest' },
+    {
+      page: 'alerts',
+      venue: 'venueb',
+      marketId: 'KX-1/2 ä',
+      contractId: undefined,
+      alert: 'alert_0123456789ab',
+    },
+    {
+      page: 'alerts',
+      venue: undefined,
+      marketId: undefined,
+      contractId: 'x-a&b',
+      alert: undefined,
+    },
     { page: 'status' },
     { page: 'key' },
   ])('round-trips: %o', (place) => {
@@ -36,6 +50,7 @@ describe('addresses of the explorer', () => {
     expect(parsePlace('/markets', '?venue=venuex&q=')).toEqual({ page: 'markets', filters: {} })
     expect(parsePlace('/market/venueb/X', '?t=never')).toMatchObject({ time: undefined })
     expect(parsePlace('/coverage', '?day=monday')).toMatchObject({ day: undefined })
+    expect(parsePlace('/alerts', '?venue=venuex&market=X')).toMatchObject({ marketId: undefined })
     expect(parsePlace('/market/venueb/%E0%A4%A', '')).toMatchObject({ marketId: '%E0%A4%A' })
   })
 })

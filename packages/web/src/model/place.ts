@@ -47,9 +47,20 @@ export type Place =
     }
   /** A guide by its folder and name, such as `guide/backtest`; absent for the list. */
   | { readonly page: 'guides'; readonly guide: string | undefined }
+  | ({ readonly page: 'alerts' } & AlertPlace)
   | { readonly page: 'status' }
   | { readonly page: 'key' }
   | { readonly page: 'nowhere'; readonly path: string }
+
+/** What the page of alerts shows, as in its address. */
+export type AlertPlace = {
+  /** The market or contract of a new rule. */
+  readonly venue?: VenueId | undefined
+  readonly marketId?: string | undefined
+  readonly contractId?: string | undefined
+  /** The rule whose deliveries are listed. */
+  readonly alert?: string | undefined
+}
 
 /** The filters of the list of markets, as in its address. */
 export type MarketFilters = {
@@ -138,6 +149,8 @@ export function parsePlace(pathname: string, search: string): Place {
       const guide = [second, ...rest].join('/')
       return { page: 'guides', guide: isAlone ? undefined : guide }
     }
+    case 'alerts':
+      return parseAlerts(query)
     case 'status':
       return { page: 'status' }
     case 'key':
@@ -154,6 +167,19 @@ function parseCoverage(query: URLSearchParams): Place {
     page: 'coverage',
     venue: isVenueId(venue) ? venue : undefined,
     day: day !== null && /^\d{4}-\d\d-\d\d$/.test(day) ? day : undefined,
+  }
+}
+
+function parseAlerts(query: URLSearchParams): Place {
+  const venue = query.get('venue')
+  const marketId = query.get('market') ?? undefined
+  const isMarket = isVenueId(venue) && marketId !== undefined
+  return {
+    page: 'alerts',
+    venue: isMarket ? venue : undefined,
+    marketId: isMarket ? marketId : undefined,
+    contractId: query.get('contract') ?? undefined,
+    alert: query.get('alert') ?? undefined,
   }
 }
 
@@ -205,6 +231,12 @@ export function printPlace(place: Place): string {
     }
     case 'guides':
       return place.guide === undefined ? '/guides' : `/guides/${place.guide}`
+    case 'alerts': {
+      const { venue, marketId: market, contractId: contract, alert } = place
+      const given = Object.entries({ venue, market, contract, alert })
+      const query = given.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]]))
+      return withQuery('/alerts', new URLSearchParams(query))
+    }
     case 'status':
     case 'key':
       return `/${place.page}`

@@ -212,6 +212,9 @@ function CompareHead(props: {
         />
         <CloseFact close={session.closes.value} clock={session.wall.value} />
       </dl>
+      <a class="alert-link" href={printPlace({ page: 'alerts', contractId: contract.id })}>
+        Alert me…
+      </a>
       <LinkWord link={session.link} moment={session.moment.value} />
     </div>
   )

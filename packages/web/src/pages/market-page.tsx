@@ -201,6 +201,9 @@ function MarketHead({ store }: { readonly store: ChartStore }) {
         />
         <CloseFact close={close} clock={session.second.value} />
       </dl>
+      <a class="alert-link" href={printPlace({ page: 'alerts', venue, marketId })}>
+        Alert me…
+      </a>
       <LinkWord link={session.link.value} moment={session.moment.value} />
     </div>
   )

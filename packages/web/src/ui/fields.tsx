@@ -28,6 +28,8 @@ export function Choice(props: {
 /** A choice of one venue or all. */
 export function VenueChoice(props: {
   readonly value: string | undefined
+  /** What stands for no venue; all of them by default. */
+  readonly none?: string
   readonly onChange: (venue: string) => void
 }) {
   return (
@@ -35,7 +37,7 @@ export function VenueChoice(props: {
       label="Venue"
       value={props.value ?? ''}
       choices={[
-        ['', 'all venues'],
+        ['', props.none ?? 'all venues'],
         ...VENUE_IDS.map((venue) => [venue, venueTitle(venue)] as const),
       ]}
       onChange={props.onChange}

@@ -17,6 +17,7 @@ const LINKS = [
   ['reference', '/reference', 'Reference'],
   ['coverage', '/coverage', 'Coverage'],
   ['backtest', '/backtest', 'Backtest'],
+  ['alerts', '/alerts', 'Alerts'],
   ['status', '/status', 'Recorder'],
 ] as const
 

@@ -25,19 +25,21 @@ export function VenueTag({ venue }: { readonly venue: VenueId }) {
   )
 }
 
+const FULL = new Set(['open', 'recording', 'operational', 'available', 'active', 'delivered'])
+const HOLLOW = new Set(['scheduled', 'unknown', 'not_recording', 'pending'])
+
 /** A status as a word with a shape, so that it does not depend on colour. */
 export function StatusWord({ status }: { readonly status: string | null | undefined }) {
   const word = status ?? 'unknown'
-  const shape =
-    word === 'open' || word === 'recording' || word === 'operational' || word === 'available'
-      ? '●'
-      : word === 'scheduled' || word === 'unknown' || word === 'not_recording'
-        ? '○'
-        : word === 'resolved' || word === 'determined'
-          ? '■'
-          : word === 'closed'
-            ? '□'
-            : '▲'
+  const shape = FULL.has(word)
+    ? '●'
+    : HOLLOW.has(word)
+      ? '○'
+      : word === 'resolved' || word === 'determined'
+        ? '■'
+        : word === 'closed'
+          ? '□'
+          : '▲'
   return (
     <span class={`status-word s-${word}`}>
       <span aria-hidden="true">{shape}</span> {word.replaceAll('_', ' ')}

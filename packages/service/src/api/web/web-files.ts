@@ -80,6 +80,7 @@ export const EXPLORER_PLACES: readonly string[] = [
   '/reference',
   '/coverage',
   '/backtest',
+  '/alerts',
   '/guides',
   '/guides/:folder/:name',
   '/status',

@@ -38,6 +38,7 @@ describe('the files of the explorer', () => {
     '/contracts/x-a',
     '/coverage',
     '/backtest?fill=1',
+    '/alerts?venue=venueb&market=A',
     '/guides/guide/backtest',
     '/status',
     '/key?x=1',
