@@ -1,3 +1,4 @@
+import { webcrypto } from 'node:crypto'
 import { AwsV4Signer } from 'aws4fetch'
 import { encodeS3, type S3Place } from './s3-place.ts'
 
@@ -82,6 +83,6 @@ export function createS3Send(place: S3Place, idleMs: number): (call: S3Call) => 
 }
 
 async function sha256(bytes: Uint8Array): Promise<string> {
-  const hash = await crypto.subtle.digest('SHA-256', bytes)
+  const hash = await webcrypto.subtle.digest('SHA-256', bytes)
   return Buffer.from(hash).toString('hex')
 }
