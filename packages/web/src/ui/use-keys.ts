@@ -1,7 +1,8 @@
 import { useEffect } from 'preact/hooks'
 
-// Controls that use keys themselves; a space also presses buttons and links.
-const TYPING = 'input, select, textarea, dialog'
+// Controls that use keys themselves; a space also presses buttons and links. A dialog that was closed may keep the
+// focus until the next frame.
+const TYPING = 'input, select, textarea, dialog[open]'
 const PRESSING = `${TYPING}, button, a, summary`
 
 /** Keys of a page and what they do; `Shift+` is part of a name where the key itself has no capital. */
