@@ -259,6 +259,7 @@ async function expectDeleted(page: Page, id: string): Promise<void> {
   await dialog.getByRole('button', { name: 'Keep it' }).click()
   await dialog.waitFor({ state: 'detached' })
   await press()
+  await dialog.waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   expect(await row.count()).toBe(1)

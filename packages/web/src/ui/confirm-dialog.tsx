@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useLayoutEffect, useRef } from 'preact/hooks'
 
 /** Asks before something that cannot be undone; Escape and a press beside it keep everything as it is. */
 export function ConfirmDialog(props: {
@@ -11,7 +11,8 @@ export function ConfirmDialog(props: {
   readonly onClose: () => void
 }) {
   const ref = useRef<HTMLDialogElement>(null)
-  useEffect(() => ref.current?.showModal(), [])
+  // Before the next key, which is for the dialog.
+  useLayoutEffect(() => ref.current?.showModal(), [])
   return (
     <dialog
       ref={ref}
