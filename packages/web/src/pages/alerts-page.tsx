@@ -54,8 +54,7 @@ function AboutAlerts() {
   const watch = 'priorbook alert venueb:KXBTC15M-26AUG111515-15 --above 0.9 --rearm 0.05'
   const send = toAlertCommand({
     kind: 'price',
-    venue: 'venueb',
-    series: 'KXBTC15M',
+    asset: 'BTC',
     above: '0.9',
     rearm: '0.05',
     webhook: 'https://example.org/hook',
