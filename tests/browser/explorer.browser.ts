@@ -176,6 +176,21 @@ describe('the explorer over emulated venues', () => {
       await page.waitForURL(/day=\d{4}-\d\d-\d\d/)
       await page.locator('.day-gaps .reasons li').first().waitFor()
       await page.locator('.day-gaps tbody tr').first().waitFor()
+      const head = page.locator('.day-gaps th', { hasText: 'What' })
+      const keys = async () =>
+        (await page.locator('.day-gaps .gap-key').allInnerTexts()).map((text) =>
+          text === 'whole venue' ? '' : text,
+        )
+      for (const [order, sign] of [
+        ['descending', -1],
+        ['ascending', 1],
+      ] as const) {
+        await head.getByRole('button').click()
+        await expect.poll(() => head.getAttribute('aria-sort')).toBe(order)
+        const shown = await keys()
+        const byKey = (a: string, b: string): number => sign * (a < b ? -1 : a > b ? 1 : 0)
+        expect(shown).toEqual(shown.toSorted(byKey))
+      }
     })
     await visit('/status', async ({ page }) => {
       await page.locator('.venues tbody tr').nth(2).waitFor()

@@ -21,6 +21,7 @@ import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag, venueTitle } from '../ui/words.tsx'
 import { ScrollBox } from '../ui/scroll-box.tsx'
+import { SortHead, useOrder } from '../ui/sort-head.tsx'
 
 // Twelve weeks.
 const DAYS = 84
@@ -286,25 +287,40 @@ function DayReasons({ cell }: { readonly cell: CalendarCell | undefined }) {
 }
 
 type DayGap = GapSpan & { readonly key: string | null }
+type Column = 'Reason' | 'What' | 'From' | 'To' | 'Length'
+
+function keyOf({ reason, scope, key: id, start, end }: DayGap, column: Column) {
+  switch (column) {
+    case 'Reason':
+      return reason
+    case 'What':
+      return scope === 'venue' || id === null ? '' : id
+    case 'From':
+      return start
+    case 'To':
+      return end
+    case 'Length':
+      return end === undefined ? undefined : end - start
+  }
+}
 
 function DayGapTable(props: {
   readonly venue: VenueId
   readonly day: string
   readonly gaps: readonly DayGap[]
 }) {
-  const { venue, day, gaps } = props
+  const { venue, day } = props
+  const { sorted: gaps, head } = useOrder(props.gaps, keyOf)
   return (
     <ScrollBox label={`List of gaps of ${day}`}>
       <table class="gap-table">
         <thead>
           <tr>
-            <th scope="col">Reason</th>
-            <th scope="col">What</th>
-            <th scope="col">From</th>
-            <th scope="col">To</th>
-            <th scope="col" class="num">
-              Length
-            </th>
+            <SortHead {...head('Reason')} />
+            <SortHead {...head('What')} />
+            <SortHead {...head('From')} />
+            <SortHead {...head('To')} />
+            <SortHead {...head('Length')} class="num" />
           </tr>
         </thead>
         <tbody>
