@@ -104,6 +104,7 @@ const EXPLORER_LINKS = [
   ['/reference', 'Reference'],
   ['/coverage', 'Coverage'],
   ['/backtest', 'Backtest'],
+  ['/alerts', 'Alerts'],
   ['/status', 'Recorder'],
 ] as const
 
