@@ -101,7 +101,9 @@ describe('the page of alerts', () => {
   it('says what alerts are where there are none, and that they need a key', async () => {
     await visit('/alerts', {}, async (page) => {
       await page.getByText('Alerts need a key').waitFor()
-      expect(await page.locator('main').innerText()).toContain('priorbook alert --venue venueb')
+      expect(await page.locator('main').innerText()).toContain(
+        'priorbook alert --venue venuec --asset btc',
+      )
       expect(await page.locator('.alert-form').count()).toBe(0)
       expect(await accessibilityProblems(page)).toEqual([])
     })

@@ -1,3 +1,4 @@
+import { VENUE_IDS, VENUES } from '@priorbook/sdk/domain'
 import type { AlertCreatedJson, AlertJson } from '@priorbook/sdk/wire'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { key } from '../app/key.ts'
@@ -50,11 +51,16 @@ function NoKey() {
   )
 }
 
+// Its rounds of an asset are a family.
+const EXAMPLE_VENUE = VENUE_IDS.find((venue) => VENUES[venue].booksPer === 'token')!
+
 function AboutAlerts() {
   const watch = 'priorbook alert venueb:KXBTC15M-26AUG111515-15 --above 0.9 --rearm 0.05'
   const send = toAlertCommand({
     kind: 'price',
-    asset: 'BTC',
+    venue: EXAMPLE_VENUE,
+    asset: 'btc',
+    window: '15m',
     above: '0.9',
     rearm: '0.05',
     webhook: 'https://example.org/hook',
