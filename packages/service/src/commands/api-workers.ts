@@ -4,6 +4,8 @@ import { totalmem } from 'node:os'
 import { PriorbookError } from '@priorbook/sdk/domain'
 import { addTallies, endedTally, NO_TALLY, type ApiTally } from '../lib/api-tally.ts'
 import type { RecorderPulse } from '../lib/pulse.ts'
+import { RestartPause } from '../lib/restart-pause.ts'
+import { sendToChild } from '../lib/send-to-child.ts'
 import { siblingModule } from '../lib/sibling-module.ts'
 import type { InstrumentRef } from '../store/store.ts'
 import type { ParentMessage, WorkerMessage, WorkerOptions } from './api-worker.ts'
@@ -28,8 +30,6 @@ const ENTRY = siblingModule('api-worker', import.meta.url)
 const KILL_MS = 15_000
 const MIN_PAUSE_MS = 100
 const MAX_PAUSE_MS = 10_000
-// A worker that lived this long is restarted after the shortest pause again.
-const STEADY_MS = 60_000
 // Max ports after the wanted one that are tried.
 export const MAX_OTHER_PORTS = 20
 
@@ -58,7 +58,7 @@ export class ApiWorkers {
   #port: number
   #endedTally = NO_TALLY
   #pulse: RecorderPulse | undefined
-  #pauseMs = MIN_PAUSE_MS
+  readonly #pause = new RestartPause(MIN_PAUSE_MS, MAX_PAUSE_MS)
   #isStopping = false
 
   constructor(options: Omit<WorkerOptions, 'reusePort'>, pool: PoolOptions) {
@@ -167,9 +167,7 @@ export class ApiWorkers {
   }
 
   #restart(why: object, livedMs: number): void {
-    const isSteady = livedMs > STEADY_MS
-    this.#pauseMs = isSteady ? MIN_PAUSE_MS : Math.min(MAX_PAUSE_MS, this.#pauseMs * 2)
-    const pauseMs = this.#pauseMs
+    const pauseMs = this.#pause.after(livedMs)
     setTimeout(() => {
       // A signal to the process group may reach the workers before it reaches this process.
       if (this.#isStopping) return
@@ -182,10 +180,7 @@ export class ApiWorkers {
   }
 }
 
-// A worker may be gone before its end is known here. Without a function for the error, Node would end the process.
-function send(child: ChildProcess, message: ParentMessage): void {
-  if (child.connected) child.send(message, () => undefined)
-}
+const send: (child: ChildProcess, message: ParentMessage) => void = sendToChild
 
 function toError({ code, message }: Extract<WorkerMessage, { kind: 'failed' }>): PriorbookError {
   const known = ['store_unavailable', 'newer_schema', 'corrupt_database', 'invalid_config'] as const

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sendToChild } from '../lib/send-to-child.ts'
 import { siblingModule } from '../lib/sibling-module.ts'
 import type { MadePack } from '../store/embedded/open.ts'
 import type { PackerMessage, PackerOrder } from './packer-child.ts'
@@ -80,7 +81,7 @@ async function answer(
     const detail = error instanceof Error ? error.message : String(error)
     log.warn({ error: detail }, 'a pack of old chunks was not stored: it is tried again')
   }
-  if (child.connected) child.send({ isReplaced })
+  sendToChild(child, { isReplaced })
 }
 
 function tell(message: Exclude<PackerMessage, { readonly type: 'pack' }>, log: Log): void {

@@ -1,4 +1,5 @@
 import type { Tracing } from '../lib/tracing.ts'
+import { withMethods } from '../lib/with-methods.ts'
 import type { InstrumentRef, StoreReader } from '../store/store.ts'
 
 // What reads rows; other calls are short.
@@ -6,7 +7,7 @@ const READS = ['books', 'booksByInterval', 'asOf', 'latest', 'trades', 'samples'
 
 /** A store whose reads of rows are traced. */
 export function traceReads(store: StoreReader, tracing: Tracing): StoreReader {
-  const traced = new Map<string | symbol, unknown>()
+  const traced = new Map<string, unknown>()
   for (const name of READS) {
     const read = store[name].bind(store) as (query: InstrumentRef) => Promise<unknown>
     traced.set(name, async (query: InstrumentRef) => {
@@ -24,12 +25,5 @@ export function traceReads(store: StoreReader, tracing: Tracing): StoreReader {
       }
     })
   }
-  return new Proxy(store, {
-    get(target, name) {
-      const own = traced.get(name)
-      if (own !== undefined) return own
-      const value: unknown = Reflect.get(target, name, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
+  return withMethods(store, Object.fromEntries(traced))
 }

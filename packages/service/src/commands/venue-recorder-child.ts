@@ -1,6 +1,7 @@
 import type { VenueId } from '@priorbook/sdk/domain'
 import type { Config } from '../config/index.ts'
 import { sleep } from '../lib/wait.ts'
+import { withMethods } from '../lib/with-methods.ts'
 import { openRecorder, type Recorder, type RecorderStatus } from '../recorder/recorder.ts'
 import { segmentLimits } from '../retention/keeper.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../store/embedded/open.ts'
@@ -50,14 +51,7 @@ class ParentStore {
 
   /** The reader as a store that can be written. */
   over(reader: EmbeddedStore): StoreWriter {
-    const append = (batch: AppendBatch): Promise<void> => this.#append(batch)
-    return new Proxy<StoreWriter>(reader, {
-      get(target, name) {
-        if (name === 'append') return append
-        const value: unknown = Reflect.get(target, name, target)
-        return typeof value === 'function' ? value.bind(target) : value
-      },
-    })
+    return withMethods<StoreWriter>(reader, { append: (batch) => this.#append(batch) })
   }
 
   stored(id: number): void {

@@ -1,6 +1,8 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { PriorbookError, type Micros, type VenueId } from '@priorbook/sdk/domain'
 import { SYSTEM_CLOCK } from '../lib/clock.ts'
+import { RestartPause } from '../lib/restart-pause.ts'
+import { sendToChild } from '../lib/send-to-child.ts'
 import { siblingModule } from '../lib/sibling-module.ts'
 import { sleep } from '../lib/wait.ts'
 import type { LagSummary } from '../recorder/lag.ts'
@@ -16,8 +18,6 @@ const ENTRY = siblingModule('venue-recorder-child', import.meta.url)
 const YOUNG_GENERATION = '--max-semi-space-size=16'
 const MIN_PAUSE_MS = 500
 const MAX_PAUSE_MS = 30_000
-// A process that lived this long starts again without a longer pause.
-const STEADY_MS = 60_000
 // What a process may take to store what it has when the service stops.
 const KILL_MS = 30_000
 
@@ -85,13 +85,13 @@ export class VenueRecorders implements Recorder {
   async #keepRunning(venue: VenueId, signal: AbortSignal): Promise<void> {
     const { log } = this.#options
     let hasRecorded = false
-    for (let pauseMs = MIN_PAUSE_MS; !signal.aborted;) {
+    const pause = new RestartPause(MIN_PAUSE_MS, MAX_PAUSE_MS)
+    while (!signal.aborted) {
       const begun = performance.now()
       const { error, ...why } = await this.#runChild(venue, signal, () => (hasRecorded = true))
       if (signal.aborted) return
       if (!hasRecorded) throw error ?? new PriorbookError('store_unavailable', endText(venue))
-      pauseMs =
-        performance.now() - begun > STEADY_MS ? MIN_PAUSE_MS : Math.min(MAX_PAUSE_MS, pauseMs * 2)
+      const pauseMs = pause.after(performance.now() - begun)
       this.#noteEnd(venue)
       const fields = { venue, ...why, ...(error && { error: error.message }), pauseMs }
       log.error(fields, 'the process of a venue ended; another one starts')
@@ -99,7 +99,7 @@ export class VenueRecorders implements Recorder {
     }
   }
 
-  // Its books are in no status until the next process tells it.
+  // Until the next process tells its status, the venue has no open book.
   #noteEnd(venue: VenueId): void {
     const last = this.#statuses.get(venue)
     const own = last?.venues[venue]
@@ -209,7 +209,4 @@ function endText(venue: VenueId): string {
   return `the process that records ${venue} ended before it began`
 }
 
-// A process may be gone before its end is known here. Without a function for the error, Node would end this one.
-function send(child: ChildProcess, message: OrderMessage): void {
-  if (child.connected) child.send(message, () => undefined)
-}
+const send: (child: ChildProcess, message: OrderMessage) => void = sendToChild
