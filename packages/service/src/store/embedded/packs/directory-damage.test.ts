@@ -1,28 +1,14 @@
-import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../../lib/random.testing.ts'
 import { moveAll } from '../cold/cold-store.testing.ts'
 import { complaintsOf, inspectStore, NO_COMPLAINTS } from '../inspect.testing.ts'
 import type { EmbeddedStore } from '../open.ts'
-import { writeSealedTape } from '../sealed-tape.testing.ts'
-import { createTapeFolder, type TapeFolder } from '../tape-folder.testing.ts'
-import { Oracle } from '../tape-oracle.testing.ts'
+import { sealedTape } from '../sealed-tape.testing.ts'
+import type { TapeFolder } from '../tape-folder.testing.ts'
 import { packAll } from './packing-store.testing.ts'
 
-const oracle = new Oracle()
-const original = mkdtempSync(join(tmpdir(), 'priorbook-packs-'))
-
-beforeAll(() => writeSealedTape(join(original, 'tape.db'), oracle), 300_000)
-
-afterAll(() => rmSync(original, { recursive: true, force: true }))
-
-function copyTape(): TapeFolder {
-  const folder = createTapeFolder()
-  copyFileSync(join(original, 'tape.db'), folder.file)
-  return folder
-}
+const { oracle, copy: copyTape } = sealedTape()
 
 // What a disk may do to an entry of the directory.
 const HARMS = [
@@ -113,7 +99,7 @@ describe.each(['in the database', 'in other storage'])(
       await packAll(writer)
       await moveAll(writer, objects)
       expect(await moveAll(writer, objects)).toMatchObject({ segments: 0 })
-      const adopted = await writer.adopt(join(original, 'tape.db'), Date.now() * 1000)
+      const adopted = await writer.adopt(copyTape().file, Date.now() * 1000)
       expect(adopted.length).toBeGreaterThan(0)
       const findings = await inspectStore(writer, oracle, createRandom(4))
       expect(complaintsOf(findings)).toEqual(NO_COMPLAINTS)

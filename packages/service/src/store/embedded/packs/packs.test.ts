@@ -1,31 +1,18 @@
 import { spawn } from 'node:child_process'
-import { copyFileSync, globSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { createRandom } from '../../../lib/random.testing.ts'
 import { moveAll } from '../cold/cold-store.testing.ts'
 import { complaintsOf, inspectStore, NO_COMPLAINTS } from '../inspect.testing.ts'
 import { openEmbeddedStore, type EmbeddedStore } from '../open.ts'
-import { writeSealedTape } from '../sealed-tape.testing.ts'
-import { createTapeFolder, type TapeFolder } from '../tape-folder.testing.ts'
-import { Oracle } from '../tape-oracle.testing.ts'
+import { sealedTape } from '../sealed-tape.testing.ts'
+import type { TapeFolder } from '../tape-folder.testing.ts'
 import { packAll } from './packing-store.testing.ts'
 
-const oracle = new Oracle()
-const original = mkdtempSync(join(tmpdir(), 'priorbook-packs-'))
+const { oracle, copy: copyTape } = sealedTape()
 const KILLS = process.env['PRIORBOOK_FULL'] === '1' ? 200 : 8
-
-beforeAll(() => writeSealedTape(join(original, 'tape.db'), oracle), 300_000)
-
-afterAll(() => rmSync(original, { recursive: true, force: true }))
-
-function copyTape(): TapeFolder {
-  const folder = createTapeFolder()
-  copyFileSync(join(original, 'tape.db'), folder.file)
-  return folder
-}
 
 async function expectWhole(store: EmbeddedStore, seed = 1): Promise<void> {
   const findings = await inspectStore(store, oracle, createRandom(seed))
@@ -167,16 +154,14 @@ describe('packed chunks', () => {
     for (const { instrument } of await writer.instruments())
       await writer.scrubInstrument(instrument)
     expect((await writer.gaps({ reason: 'corrupt' })).length).toBeGreaterThan(0)
-    expect(
-      (await writer.adopt(join(original, 'tape.db'), Date.now() * 1000)).length,
-    ).toBeGreaterThan(0)
+    expect((await writer.adopt(copyTape().file, Date.now() * 1000)).length).toBeGreaterThan(0)
     await expectWhole(writer)
   })
 
   test('are the rows of a rebuilt tape: adopting it changes nothing', async () => {
     const writer = copyTape().open()
     await packAll(writer)
-    expect(await writer.adopt(join(original, 'tape.db'), Date.now() * 1000)).toEqual([])
+    expect(await writer.adopt(copyTape().file, Date.now() * 1000)).toEqual([])
   })
 
   test('are refused where they do not give the stored rows, or those changed meanwhile', async () => {
