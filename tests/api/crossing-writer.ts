@@ -11,7 +11,7 @@ import type { Store } from '../../packages/service/src/store/store.ts'
 /** The market whose price crosses. */
 export const INSTRUMENT: Instrument = { venue: 'venueb', market: 'KXHOOK-26', key: 'KXHOOK-26' }
 
-// Every so many crossings one is behind a gap.
+// One crossing in this many comes after a gap.
 const GAP_EVERY = 25
 
 /** Writes books that cross 0.5, and notes by itself which rows must fire. */

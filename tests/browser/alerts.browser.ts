@@ -62,7 +62,7 @@ async function visit(path: string, look: Look, run: (page: Page) => Promise<void
   try {
     await visitor.page.goto(path)
     await run(visitor.page)
-    // A rule that the service refuses is on the console whoever sent it.
+    // The browser writes every refused request to its console.
     expect(visitor.errors.filter((error) => !/status of 400/.test(error))).toEqual([])
   } finally {
     await visitor.close()

@@ -5,8 +5,8 @@ import { until } from '../capture/recorder-process.ts'
 const PATIENCE_MS = 30_000
 
 /**
- * Waits until running nodes have all of a tape that is not written any more. Where one never has, it returns all the
- * same: whoever compares them then says what is missing.
+ * Waits until running nodes have all of a tape that is not written any more. It returns too when one of them never has:
+ * the test compares the tapes afterwards and says what is missing.
  */
 export async function untilSame(tape: string, copies: readonly string[]): Promise<void> {
   const written = openEmbeddedStore({ file: tape, readOnly: true })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as pause } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import type { Micros } from '@priorbook/sdk/domain'
+import type { MarketRecord, Micros } from '@priorbook/sdk/domain'
 import type { AlertCreatedJson, AlertDeliveryJson, AlertEventJson } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { CONTROL_FILE, copyDatabase, openControl } from '../api/auth/control.ts'
@@ -142,6 +142,19 @@ const middle = (price: number): readonly [[[string, string]], [[string, string]]
   [[(price + 0.01).toFixed(2), '20']],
 ]
 
+/** A rule about the edge of a contract, with equal books of venues A and B. */
+async function openEdge(records: readonly MarketRecord[]) {
+  const store = await createContractStore(records.map((record) => ({ record })))
+  const { url: webhook } = await createReceiver()
+  const home = await open(store)
+  const [a, b] = [new MarketWriter(store, records[0]!), new MarketWriter(store, records[1]!)]
+  for (const writer of [a, b]) await writer.book(1, [['0.50', '10']], [['0.52', '10']])
+  home.clock = after(2)
+  const rule = { kind: 'edge', contract_id: ROUND_ID, above: '0.05', webhook }
+  const { alert_id: id } = await home.create(rule)
+  return { home, a, b, id }
+}
+
 describe('a rule', () => {
   it('fires when the value passes the threshold, again after it came back, and never over a gap', async () => {
     const store = await createContractStore([{ record: B }])
@@ -212,16 +225,7 @@ describe('a rule', () => {
   })
 
   it('watches the edge between venues, after fees', async () => {
-    const records = [roundOfA(), B, roundOfC()]
-    const store = await createContractStore(records.map((record) => ({ record })))
-    const { url: webhook } = await createReceiver()
-    const home = await open(store)
-    const [a, b] = [new MarketWriter(store, records[0]!), new MarketWriter(store, B)]
-    await a.book(1, [['0.50', '10']], [['0.52', '10']])
-    await b.book(1, [['0.50', '10']], [['0.52', '10']])
-    home.clock = after(2)
-    const rule = { kind: 'edge', contract_id: ROUND_ID, above: '0.05', webhook }
-    const { alert_id: id } = await home.create(rule)
+    const { home, b, id } = await openEdge([roundOfA(), B, roundOfC()])
     await b.book(3, [['0.70', '10']], [['0.72', '10']])
     const [event] = await home.events(id, 1)
     // Yes of A at 0.52 and No of B at 0.30 cost 0.82, and fees less than 0.05.
@@ -240,16 +244,7 @@ describe('a rule', () => {
   })
 
   it('uses the fees that a record named when a book was received', async () => {
-    const records = [roundOfA(), B]
-    const store = await createContractStore(records.map((record) => ({ record })))
-    const { url: webhook } = await createReceiver()
-    const home = await open(store)
-    const [a, b] = [new MarketWriter(store, records[0]!), new MarketWriter(store, B)]
-    await a.book(1, [['0.50', '10']], [['0.52', '10']])
-    await b.book(1, [['0.50', '10']], [['0.52', '10']])
-    home.clock = after(2)
-    const rule = { kind: 'edge', contract_id: ROUND_ID, above: '0.05', webhook }
-    const { alert_id: id } = await home.create(rule)
+    const { home, a, b, id } = await openEdge([roundOfA(), B])
     await b.book(3, [['0.70', '10']], [['0.72', '10']])
     await home.events(id, 1)
     await b.book(4, [['0.50', '10']], [['0.52', '10']])
@@ -285,7 +280,7 @@ describe('a rule', () => {
   })
 })
 
-/** How many events a rule has in the file, and where its only watch stands, whoever may ask for them. */
+/** Reads the file of alerts itself, past the rights of keys: the events of a rule, and the state of its only watch. */
 function stored({ path }: Home, id: string): { readonly events: number; readonly state: string } {
   const database = new DatabaseSync(join(path, 'alerts.db'), { readOnly: true })
   try {

@@ -97,7 +97,7 @@ export class GapWatch implements Watch {
     return events
   }
 
-  // A rebuild counts rows anew, so that a gap may follow another sequence than before: its end is news, it is not.
+  // A rebuild numbers rows anew, so a known gap may come back with another sequence. Its beginning is not reported again.
   #renamed(gaps: readonly Gap[]): ReadonlyMap<string, boolean> {
     const listed = new Set(gaps.map(gapId))
     const gone = [...this.#known].filter(([id]) => !listed.has(id))

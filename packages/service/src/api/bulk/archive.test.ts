@@ -22,6 +22,14 @@ import { MADE_START, makeMarket } from './generated-market.testing.ts'
 const NOW = Date.UTC(2026, 7, 20) * 1000
 const SCOPE = '/v3/bulk?venue=venueb&market_id=KXMADE-1'
 const DAY = '/v3/bulk?venue=venueb&series=KXMADE&day=2026-08-11'
+// A batch after those of the market.
+const LATER = {
+  venue: 'venueb',
+  position: 1000,
+  origin: 'emulator',
+  recorder: 'r1',
+  normalizer: 1,
+} as const
 const IDLE_MS = 40
 const PATIENT = { timeout: 60_000 }
 
@@ -71,11 +79,7 @@ describe('an archive of files of another tool', () => {
     const early = toMicros(MADE_START - 90_000_000)
     const late = toMicros(MADE_START + 90_000_000)
     await store.append({
-      venue: 'venueb',
-      position: 1000,
-      origin: 'emulator',
-      recorder: 'r1',
-      normalizer: 1,
+      ...LATER,
       trades: [tradeAt(early, 'before-books'), tradeAt(late, 'after-books')],
     })
     const { status, bytes } = await askHttp(`${url}${SCOPE}&format=tardis`, { key })
@@ -92,11 +96,7 @@ describe('an archive of files of another tool', () => {
     const { store, url, key } = await serve(rows)
     const start = toMicros(MADE_START + (rows - 1) * 20_000)
     await store.append({
-      venue: 'venueb',
-      position: 1000,
-      origin: 'emulator',
-      recorder: 'r1',
-      normalizer: 1,
+      ...LATER,
       gaps: [
         {
           venue: 'venueb',
@@ -276,7 +276,7 @@ describe('parts of one file', () => {
     expect(
       Buffer.compare(Buffer.concat(parts.map(({ bytes }) => bytes)), whole.subarray(0, 8000)),
     ).toBe(0)
-    // A file that nobody reads makes room for another one. After a minute each is made again when it is asked for.
+    // A file without a reader is removed when another one needs its space. A request after a minute makes its file anew.
     for (const depth of [9, 8]) {
       const other = { key, headers: { range: 'bytes=0-9' } }
       expect((await askHttp(`${address}&depth=2${depth}`, other)).status).toBe(206)
