@@ -79,7 +79,8 @@ async function errorAt(page: Page, label: string): Promise<string> {
   await page.locator('.field-error').waitFor()
   expect(await page.locator('.field-error').count()).toBe(1)
   expect(await field.getAttribute('aria-invalid')).toBe('true')
-  expect(await focused(page)).toBe(await field.getAttribute('id'))
+  // The focus follows the message.
+  await expect.poll(() => focused(page)).toBe(await field.getAttribute('id'))
   const id = await field.getAttribute('aria-describedby')
   return page.locator(`[id="${id}"]`).innerText()
 }
