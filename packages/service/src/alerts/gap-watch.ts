@@ -97,7 +97,8 @@ export class GapWatch implements Watch {
     return events
   }
 
-  // A rebuild numbers rows anew, so a known gap may come back with another sequence. Its beginning is not reported again.
+  // A rebuild gives rows new numbers, and a gap is named by the row before it. A gap that is known under its old name is
+  // not reported as a new one.
   #renamed(gaps: readonly Gap[]): ReadonlyMap<string, boolean> {
     const listed = new Set(gaps.map(gapId))
     const gone = [...this.#known].filter(([id]) => !listed.has(id))

@@ -7,10 +7,10 @@ const READS = ['books', 'booksByInterval', 'asOf', 'latest', 'trades', 'samples'
 
 /** A store whose reads of rows are traced. */
 export function traceReads(store: StoreReader, tracing: Tracing): StoreReader {
-  const traced = new Map<string, unknown>()
+  const traced: Record<string, unknown> = {}
   for (const name of READS) {
     const read = store[name].bind(store) as (query: InstrumentRef) => Promise<unknown>
-    traced.set(name, async (query: InstrumentRef) => {
+    traced[name] = async (query: InstrumentRef) => {
       const span = tracing.span(`store ${name}`, {
         'priorbook.venue': query.venue,
         'priorbook.key': query.key,
@@ -23,7 +23,7 @@ export function traceReads(store: StoreReader, tracing: Tracing): StoreReader {
         span.end({}, error instanceof Error ? error.message : String(error))
         throw error
       }
-    })
+    }
   }
-  return withMethods(store, Object.fromEntries(traced))
+  return withMethods<StoreReader>(store, traced)
 }

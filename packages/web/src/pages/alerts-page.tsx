@@ -51,7 +51,7 @@ function NoKey() {
   )
 }
 
-// Its rounds of an asset are a family.
+// The example is about all rounds of an asset and a window, which this venue has.
 const EXAMPLE_VENUE = VENUE_IDS.find((venue) => VENUES[venue].booksPer === 'token')!
 
 function AboutAlerts() {

@@ -276,7 +276,7 @@ describe('parts of one file', () => {
     expect(
       Buffer.compare(Buffer.concat(parts.map(({ bytes }) => bytes)), whole.subarray(0, 8000)),
     ).toBe(0)
-    // A file without a reader is removed when another one needs its space. A request after a minute makes its file anew.
+    // Two other files push this one out of the cache. The service makes it once more for the next request.
     for (const depth of [9, 8]) {
       const other = { key, headers: { range: 'bytes=0-9' } }
       expect((await askHttp(`${address}&depth=2${depth}`, other)).status).toBe(206)
