@@ -104,6 +104,19 @@ describe('texts, words and raw bytes', () => {
     )
   })
 
+  it.each([0, 1, 127, 128, 16_383, 16_384])('are UTF-8 at a length of %i characters', (length) => {
+    for (const end of ['', 'é', '\u{1f4d6}']) {
+      const text = 'a'.repeat(length) + end
+      const out = new ByteWriter(1)
+      out.text(text)
+      const { length: bytes } = Buffer.from(text)
+      expect(Buffer.from(out.view().subarray(out.length - bytes)).toString()).toBe(text)
+      const reader = new ByteReader(out.view())
+      expect(reader.text()).toBe(text)
+      reader.finish()
+    }
+  })
+
   it('keep a byte order mark', () => {
     const out = new ByteWriter()
     out.text('\u{feff}KX')

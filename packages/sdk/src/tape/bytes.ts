@@ -70,26 +70,26 @@ export class ByteWriter {
   }
 
   text(value: string): void {
-    // Names are short ASCII; writing their characters takes a tenth of a TextEncoder call.
-    if (value.length < 0x80) {
-      this.reserve(1 + value.length)
-      const { bytes } = this
-      let at = this.length
-      bytes[at++] = value.length
-      let codes = 0
-      for (let index = 0; index < value.length; index++) {
-        const code = value.charCodeAt(index)
-        codes |= code
-        bytes[at++] = code
-      }
-      if (codes < 0x80) {
-        this.length = at
-        return
-      }
+    // Nearly all texts are ASCII; writing their characters takes a tenth of a TextEncoder call.
+    const start = this.length
+    this.varint(value.length)
+    this.reserve(value.length)
+    const { bytes } = this
+    let at = this.length
+    let codes = 0
+    for (let index = 0; index < value.length; index++) {
+      const code = value.charCodeAt(index)
+      codes |= code
+      bytes[at++] = code
     }
-    const bytes = encoder.encode(value)
-    this.varint(bytes.length)
-    this.raw(bytes)
+    if (codes < 0x80) {
+      this.length = at
+      return
+    }
+    this.length = start
+    const encoded = encoder.encode(value)
+    this.varint(encoded.length)
+    this.raw(encoded)
   }
 
   /** The bytes written so far; a view, valid until the next write. */

@@ -25,6 +25,9 @@ export const TRADE_COLUMNS = {
 const IDS_AS_TEXT = 0
 const IDS_AS_UUID = 1
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
+// Where the bytes of a UUID begin in its text.
+const UUID_BYTES = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34]
 
 /** Encodes rows [from, to) of trades; prices are in ticks of the venue. */
 export function encodeTrades(
@@ -154,14 +157,21 @@ function encodeIds(rows: TradeColumns, from: number, to: number): Uint8Array {
       out.text(id)
       continue
     }
-    const digits = id.replaceAll('-', '')
-    for (let at = 0; at < 32; at += 2) out.byte(Number.parseInt(digits.slice(at, at + 2), 16))
+    for (const at of UUID_BYTES) {
+      out.byte(hexAt(id, at) * 16 + hexAt(id, at + 1))
+    }
   }
   return out.copy()
 }
 
+// The value of a digit 0–9 or a–f.
+function hexAt(text: string, at: number): number {
+  const code = text.charCodeAt(at)
+  return code < 0x40 ? code - 0x30 : code - 0x57
+}
+
 function printUuid(bytes: Uint8Array): string {
   let digits = ''
-  for (const byte of bytes) digits += byte.toString(16).padStart(2, '0')
+  for (const byte of bytes) digits += HEX[byte]
   return [0, 8, 12, 16, 20].map((at, part) => digits.slice(at, [8, 12, 16, 20, 32][part])).join('-')
 }

@@ -50,8 +50,8 @@ const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
 // gives each only a few rows in the time of the default, so a pass waits for this many on average.
 const ROWS_PER_STREAM = 24
 const MOST_TIMES = 5
-// What it takes to write the part of a stream again, in rows: beside its own rows, those of the part, which are
-// only copied.
+// What it takes to write the part of a stream again, in rows: beside its own rows, those of the part. Rows of books
+// are only copied; the texts of trades are read and written again.
 const ROWS_TO_BEGIN = 32
 const COPIED_AS_ONE = 8
 // No append waits for an explicit seal, so it uses fewer, larger transactions.
@@ -188,7 +188,8 @@ export class Writer {
     const { log } = this
     const claims: number[] = []
     const told = { markets: [] as MarketRef[], gaps: [] as Gap[] }
-    group.batches.push({ batch, maker, claims, told })
+    const natives = batch.trades?.map(nativeOf) ?? []
+    group.batches.push({ batch, maker, claims, natives, told })
     log.begin({ id: group.id, venue: batch.venue, position: batch.position, maker })
     // Assigns stream and ordinal to a row and returns the stream, or `KNOWN` for a row stored before.
     let ordinal = KNOWN
@@ -211,11 +212,11 @@ export class Writer {
       log.book(id, ordinal, row, row.priceDecimals, row.keys, row.sizes)
       if ((row.flags & CHECKED_FLAGS) !== 0) this.parity.row(row)
     }
-    for (const row of batch.trades ?? []) {
+    for (const [index, row] of (batch.trades ?? []).entries()) {
       const id = claim(row, 'trade')
       if (id === KNOWN) continue
       const { tradeId, price, size } = row
-      log.trade(id, ordinal, headOf(row), tradeId, price, size, takerOf(row), nativeOf(row))
+      log.trade(id, ordinal, headOf(row), tradeId, price, size, takerOf(row), natives[index])
     }
     for (const row of batch.samples ?? []) {
       const id = claim(row, 'sample', row.metric)
@@ -251,7 +252,7 @@ export class Writer {
   }
 
   // Publishes committed rows to readers, in the order of their places.
-  private show({ batch, maker, claims, told }: Written): void {
+  private show({ batch, maker, claims, natives, told }: Written): void {
     const { tail } = this.view
     let at = 0
     tail.isKnown = false
@@ -263,12 +264,12 @@ export class Writer {
       if (id === KNOWN) continue
       tail.book(id, ordinal, maker, row, row.priceDecimals, row.keys, row.sizes)
     }
-    for (const row of batch.trades ?? []) {
+    for (const [index, row] of (batch.trades ?? []).entries()) {
       const id = claims[at++]!
       const ordinal = claims[at++]!
       if (id === KNOWN) continue
       const { tradeId, price, size } = row
-      const said = nativeOf(row)
+      const said = natives[index]
       tail.trade(id, ordinal, maker, headOf(row), tradeId, price, size, takerOf(row), said)
     }
     for (const row of batch.samples ?? []) {
@@ -378,7 +379,8 @@ export class Writer {
           const part = this.partOf(stream)
           const own = this.view.tailOf(stream)?.columns.count ?? 0
           rows += own
-          work += ROWS_TO_BEGIN + own + (part?.count ?? 0) / COPIED_AS_ONE
+          const again = (part?.count ?? 0) / (stream.kind === 'book' ? COPIED_AS_ONE : 1)
+          work += ROWS_TO_BEGIN + own + again
           chunks += this.pack(stream, part, version, packing)
         }
         writeState(this.database, STATE.version, version)
@@ -511,6 +513,8 @@ type Written = {
   readonly batch: AppendBatch
   readonly maker: Maker
   readonly claims: readonly number[]
+  /** What the messages of its trades said, as JSON. */
+  readonly natives: readonly (string | undefined)[]
   readonly told: { readonly markets: readonly MarketRef[]; readonly gaps: readonly Gap[] }
 }
 
