@@ -12,12 +12,15 @@ const CHILD = fileURLToPath(new URL('./breadth-child.ts', import.meta.url))
 const OPTIONS = ['--max-semi-space-size=16']
 const B = Number(process.env['BENCH_VENUEB'] ?? 20_000)
 const C = Number(process.env['BENCH_VENUEC'] ?? 10_000)
-const PER_SECOND = Number(process.env['BENCH_PER_SECOND'] ?? 15_000)
+/** Changes of markets; some are more than one message, so that these make 15,000 to 16,000 messages. */
+const PER_SECOND = Number(process.env['BENCH_PER_SECOND'] ?? 12_500)
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 600)
 const FAULTS = process.env['BENCH_FAULTS'] ?? 'none'
 /** A book of most markets never changes, so all that are going to open have. */
 const OPEN_SHARE = 0.99
 const GIVE_UP_SECONDS = 300
+/** The recorder tells the lag of up to two minutes: before that, messages of the start are among them. */
+const LAG_SECONDS = 120
 
 /** About a second of the recorder, more while it is busy: messages and processor time so far, books open and memory now, lag lately. */
 export type BreadthSecond = {
@@ -32,8 +35,8 @@ export type BreadthSecond = {
 
 /**
  * Whole venues: all markets of B and C of the emulator's broad world, in a process of its own, recorded by one
- * process, or by one per venue (`BENCH_PROCESSES=venue`). The time until the books are open from an empty folder and after a restart, then messages, lag,
- * processor time and memory.
+ * process, or by one per venue (`BENCH_PROCESSES=venue`). The time until the books are open from an empty folder and
+ * after a restart, then messages, lag, processor time and memory.
  */
 export function benchBreadth(): Promise<Record<string, unknown>> {
   return withScratch(async (folder) => {
@@ -51,11 +54,13 @@ export function benchBreadth(): Promise<Record<string, unknown>> {
       return { books_open: cold.seconds.at(-1)?.books ?? 0, cold_start_s: null }
     }
     const seconds = last.elapsed - first.elapsed
+    const settled = steady.filter(({ elapsed }) => elapsed >= cold.openAt + LAG_SECONDS)
+    const lags = (settled.length > 0 ? settled : steady).map(({ lagP99Ms }) => lagP99Ms)
     return {
       books_open: last.books,
       messages_per_s: Math.round((last.messages - first.messages) / seconds),
-      lag_p99_ms: rounded(Math.max(...steady.map(({ lagP99Ms }) => lagP99Ms))),
-      lag_median_p99_ms: rounded(medianOf(steady.map(({ lagP99Ms }) => lagP99Ms))),
+      lag_p99_ms: rounded(Math.max(...lags)),
+      lag_median_p99_ms: rounded(medianOf(lags)),
       cores_used: rounded((last.cpuSeconds - first.cpuSeconds) / seconds),
       rss_mb: rounded(Math.max(...cold.seconds.map(({ rssMb }) => rssMb))),
       seconds,
