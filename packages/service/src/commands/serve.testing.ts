@@ -37,8 +37,11 @@ export async function startServe(
   let text = ''
   child.stdout.on('data', (part) => (text += String(part)))
   child.stderr.on('data', (part) => (text += String(part)))
-  const ended = new Promise<number | null>((resolve) => child.once('exit', resolve))
-  while (!/^ {2}curl/m.test(text) && child.exitCode === null) await pause(20)
+  // Closed, not only ended: all that it printed is here.
+  let isClosed = false
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
+  void ended.then(() => (isClosed = true))
+  while (!/^ {2}curl/m.test(text) && !isClosed) await pause(20)
   return {
     url: /(https?:\/\/\S+)\/docs/.exec(text)?.[1] ?? '',
     ops: /^status (\S+)\/ /m.exec(text)?.[1] ?? '',
