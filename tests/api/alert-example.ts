@@ -12,6 +12,9 @@ import { DATED, FIRST_ROWS, writeDated } from './dated-tape.ts'
 
 const NOW = toMicros(Date.UTC(2026, 7, 12) * 1000)
 
+// In place of the secret that was drawn, so that it looks like none that protects something.
+const SECRET = `whsec_${Buffer.from('an example, not a real secret').toString('base64')}`
+
 /** Examples of the routes of alerts, by their ids: a rule with a test event that waits for its delivery. */
 export async function alertExamples(): Promise<Readonly<Record<string, RouteExample>>> {
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-examples-'))
@@ -37,8 +40,9 @@ export async function alertExamples(): Promise<Readonly<Record<string, RouteExam
   const headers = { 'content-type': 'application/json' }
   const body = JSON.stringify(rule)
   const created = (await ask('/v3/alerts', { key, method: 'POST', headers, body })).json()
-  const { alert_id: id } = created['data'] as { alert_id: string }
-  await ask(`/v3/alerts/${id}/deliveries`, { key, method: 'POST' })
+  const data = created['data'] as { alert_id: string }
+  const { alert_id: id } = data
+  const tested = (await ask(`/v3/alerts/${id}/deliveries`, { key, method: 'POST' })).json()
   const read = async (path: string) => (await ask(path, { key })).json()
   const examples = {
     alerts: { params: { limit: '1' }, body: await read('/v3/alerts?limit=1') },
@@ -46,6 +50,16 @@ export async function alertExamples(): Promise<Readonly<Record<string, RouteExam
     alert_deliveries: {
       params: { alert_id: id, limit: '1' },
       body: await read(`/v3/alerts/${id}/deliveries?limit=1`),
+    },
+    alert_create: {
+      params: {},
+      request: rule,
+      body: { ...created, data: { ...data, secret: SECRET } },
+    },
+    alert_test: { params: { alert_id: id }, body: tested },
+    alert_delete: {
+      params: { alert_id: id },
+      body: (await ask(`/v3/alerts/${id}`, { key, method: 'DELETE' })).json(),
     },
   }
   close()

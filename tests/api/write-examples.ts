@@ -59,6 +59,7 @@ try {
     const own = alerts[route.id]
     if (own !== undefined) {
       examples[route.id] = own
+      for (const { id } of Object.values(route.writes ?? {})) examples[id] = alerts[id]!
       continue
     }
     if (route.id === 'proofs' || route.id === 'proof_day') {

@@ -1,5 +1,5 @@
 /**
- * The script of `/docs`: renders the OpenAPI document of the server, with a form to try every route.
+ * The script of `/docs`: renders the OpenAPI document of the server: every method of every route, with a form to try it.
  *
  * The service serves this file itself, inlined into the page with its types stripped, so that the docs
  * work where nothing was built. It therefore imports nothing. Text of the document is only ever set as
@@ -8,10 +8,13 @@
 
 type Schema = {
   readonly $ref?: string
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly enum?: readonly string[]
   readonly minimum?: number
   readonly maximum?: number
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
 }
 
 type Parameter = {
@@ -25,30 +28,53 @@ type Parameter = {
 
 type Reference = { readonly $ref?: string }
 
+type Content<Example> = Readonly<
+  Record<string, { readonly schema?: Schema; readonly example?: Example }>
+>
+
 type Operation = {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
   readonly security?: readonly unknown[]
+  /** False where the route is not below `/v3/demo`. */
+  readonly 'x-demo'?: boolean
   readonly parameters: readonly (Parameter | Reference)[]
-  readonly responses: {
-    readonly '200': {
-      readonly content?: Readonly<
-        Record<string, { readonly schema?: unknown; readonly example?: { readonly data: unknown } }>
-      >
-    }
-  }
+  readonly requestBody?: { readonly content: Content<unknown> }
+  readonly responses: { readonly '200': { readonly content?: Content<{ readonly data: unknown }> } }
 }
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
+
+type Method = (typeof METHODS)[number]
 
 type OpenApi = {
   readonly info: { readonly description: string }
   readonly tags: readonly { readonly name: string }[]
-  readonly paths: Readonly<Record<string, { readonly get: Operation }>>
+  readonly paths: Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>
 }
+
+/** One method of one address. */
+type Route = { readonly path: string; readonly method: Method; readonly operation: Operation }
 
 type Field = { readonly param: Parameter; readonly input: HTMLInputElement | HTMLSelectElement }
 
+type Form = {
+  readonly fields: readonly Field[]
+  /** Where the body is written; undefined for a route without one. */
+  readonly body: HTMLTextAreaElement | undefined
+}
+
+/** A request as it is sent and shown. */
+type ApiRequest = {
+  readonly method: string
+  readonly address: string
+  readonly isKeyed: boolean
+  readonly body: string | undefined
+}
+
+const JSON_TYPE = 'application/json'
 // Max characters of an answer that are shown.
 const MAX_SHOWN = 20_000
 
@@ -69,15 +95,33 @@ async function showDocs(): Promise<void> {
     const group = element('section', undefined, { id, className: 'group' })
     group.append(element('h2', name))
     nav.append(element('b', name))
-    for (const [path, { get }] of Object.entries(api.paths)) {
-      if (get.tags[0] !== name) continue
-      nav.append(element('a', get.summary, { href: `#${get.operationId}`, title: path }))
-      group.append(toSection(api, path, get))
+    for (const route of routesOf(api)) {
+      if (route.operation.tags[0] !== name) continue
+      nav.append(toLink(route))
+      group.append(toSection(api, route))
     }
     routes.append(group)
   }
   // The address may name a part that was not there when the page was loaded.
   if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView()
+}
+
+function routesOf({ paths }: OpenApi): Route[] {
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    METHODS.flatMap((method) => {
+      const operation = operations[method]
+      return operation === undefined ? [] : [{ path, method, operation }]
+    }),
+  )
+}
+
+function toLink({ path, method, operation }: Route): HTMLElement {
+  const link = element('a', operation.summary, {
+    href: `#${operation.operationId}`,
+    title: `${method.toUpperCase()} ${path}`,
+  })
+  if (method !== 'get') link.append(' ', element('small', method.toUpperCase()))
+  return link
 }
 
 /** Puts the explorer's key in place, or the one that the start of the service printed on this machine. */
@@ -142,20 +186,27 @@ function keep(name: string, text: string): void {
   }
 }
 
-function toSection(api: OpenApi, path: string, operation: Operation): HTMLElement {
+function toSection(api: OpenApi, route: Route): HTMLElement {
+  const { path, method, operation } = route
   const section = element('section', undefined, { id: operation.operationId })
-  section.append(
-    element('h3', operation.summary),
-    element('p', `GET ${path}`, { className: 'path' }),
-  )
+  const title = element('p', undefined, { className: 'path' })
+  title.append(element('span', method.toUpperCase(), { className: `method ${method}` }), ` ${path}`)
+  section.append(element('h3', operation.summary), title)
   addProse(operation.description, section)
   const { content = {} } = operation.responses['200']
   const types = Object.keys(content).join(', ')
   section.append(element('p', `Answers ${types}`, { className: 'soft' }))
   const form = toDetails('Parameters and try it')
-  form.addEventListener('toggle', () => form.append(toForm(api, path, operation)), { once: true })
+  form.addEventListener('toggle', () => form.append(toForm(api, route)), { once: true })
   section.append(form)
-  const { example, schema } = content['application/json'] ?? {}
+  const body = operation.requestBody?.content[JSON_TYPE]
+  if (body?.schema !== undefined) {
+    const members = toDetails('Members of the body')
+    members.append(toMembers(api, body.schema))
+    section.append(members, toDetails('Schema of the body', schemaText(api, body.schema)))
+  }
+  section.append(toDetails('Example request', toShellCommand(exampleOf(api, route))))
+  const { example, schema } = content[JSON_TYPE] ?? {}
   if (example !== undefined) {
     section.append(toDetails('Example of data', JSON.stringify(example.data, null, 2)))
   }
@@ -163,33 +214,86 @@ function toSection(api: OpenApi, path: string, operation: Operation): HTMLElemen
   return section
 }
 
-function toForm(api: OpenApi, path: string, operation: Operation): HTMLElement {
+/** What may be written into a body, as the table of parameters has it. */
+function toMembers(api: OpenApi, schema: Schema): HTMLElement {
+  const { properties = {}, required = [] } = follow(api, schema) as Schema
+  const table = element('table')
+  for (const [name, member] of Object.entries(properties)) {
+    const found = follow(api, member) as Schema
+    const about = member.description ?? found.description ?? ''
+    table.append(toTableRow(name, required.includes(name), about, found))
+  }
+  return table
+}
+
+function toForm(api: OpenApi, route: Route): HTMLElement {
+  const { method, operation } = route
   const box = element('div')
   const table = element('table')
-  const fields = operation.parameters.map((part) => {
-    const found = follow(api, part) as Parameter
-    const param = { ...found, schema: follow(api, found.schema) as Schema }
+  const fields = parametersOf(api, operation).map((param) => {
     const field = { param, input: toInput(param) }
     table.append(toRow(field))
     return field
   })
   if (fields.length > 0) box.append(table)
-  const button = element('button', 'Send')
+  const body = toBodyInput(operation)
+  if (body !== undefined) {
+    const label = element('label', 'Body, as JSON', { className: 'body' })
+    label.append(body)
+    box.append(label)
+  }
+  if (operation['x-demo'] === false && !isKeyless(operation)) {
+    box.append(element('p', 'Needs a key: there is no demonstration of it.', { className: 'soft' }))
+  }
+  const isDelete = method === 'delete'
+  const button = element('button', isDelete ? 'Send DELETE…' : 'Send', {
+    className: isDelete ? 'danger' : '',
+  })
   const out = element('div')
   box.append(element('p'), button, out)
-  button.addEventListener('click', () => void send(path, operation, fields, out))
+  button.addEventListener('click', () => void submit(route, { fields, body }, out))
   return box
 }
 
+function parametersOf(api: OpenApi, { parameters }: Operation): Parameter[] {
+  return parameters.map((part) => {
+    const found = follow(api, part) as Parameter
+    return { ...found, schema: follow(api, found.schema) }
+  })
+}
+
+function toBodyInput({ requestBody }: Operation): HTMLTextAreaElement | undefined {
+  const content = requestBody?.content[JSON_TYPE]
+  if (content === undefined) return undefined
+  const value = JSON.stringify(content.example ?? {}, null, 2)
+  return element('textarea', undefined, {
+    value,
+    rows: value.split('\n').length + 1,
+    spellcheck: false,
+  })
+}
+
 function toRow({ param, input }: Field): HTMLElement {
-  const row = element('tr')
-  const name = element('td')
-  name.append(element('code', param.name), param.required ? ' *' : '')
-  const about = element('td', param.description)
-  about.append(element('br'), element('span', typeText(param.schema), { className: 'soft' }))
+  const row = toTableRow(param.name, param.required, param.description, param.schema)
   const cell = element('td')
   cell.append(input)
-  row.append(name, about, cell)
+  row.append(cell)
+  return row
+}
+
+function toTableRow(
+  name: string,
+  isRequired: boolean,
+  description: string,
+  schema: Schema,
+): HTMLTableRowElement {
+  const row = element('tr')
+  const first = element('td')
+  first.append(element('code', name), isRequired ? ' *' : '')
+  const about = element('td')
+  addProse(description, about, 'span')
+  about.append(element('br'), element('span', typeText(schema), { className: 'soft' }))
+  row.append(first, about)
   return row
 }
 
@@ -204,24 +308,76 @@ function toInput({ name, schema, example }: Parameter): Field['input'] {
   return input
 }
 
-async function send(
-  path: string,
-  operation: Operation,
-  fields: readonly Field[],
-  out: HTMLElement,
-): Promise<void> {
+/** Sends what the form holds; what cannot be undone only after a question. */
+async function submit({ path, method, operation }: Route, form: Form, out: HTMLElement) {
+  // The examples of reading routes exist in the demonstration data; a change needs an id of the visitor's own.
+  const missing = form.fields.find(
+    ({ param, input }) => method !== 'get' && param.required && input.value === '',
+  )
+  for (const { input } of form.fields) input.removeAttribute('aria-invalid')
+  if (missing !== undefined) {
+    const message = element('p', `${missing.param.name} is missing.`)
+    message.setAttribute('role', 'alert')
+    out.replaceChildren(message)
+    missing.input.setAttribute('aria-invalid', 'true')
+    missing.input.focus()
+    return
+  }
+  const isWithoutDemo = operation['x-demo'] === false || isKeyless(operation)
+  const isDemo = (byId('demo') as HTMLInputElement).checked && !isWithoutDemo
   const key = (byId('key') as HTMLInputElement).value.trim()
-  const { address, isKeyed } = toRequest(path, operation, fields, key)
-  const header = isKeyed ? " -H 'Authorization: Bearer $KEY'" : ''
-  const url = `${location.origin}${address}`
+  const address = toAddress(path, form.fields)
+  const request: ApiRequest = {
+    method: method.toUpperCase(),
+    address: isDemo ? address.replace('/v3/', '/v3/demo/') : address,
+    isKeyed: key !== '' && !isDemo && !isKeyless(operation),
+    body: form.body?.value,
+  }
+  if (method === 'delete' && !(await isConfirmed(request))) return
+  await send(request, key, out)
+}
+
+/** Asks whether a request that deletes something is meant. */
+function isConfirmed({ method, address }: ApiRequest): Promise<boolean> {
+  const dialog = element('dialog')
+  const title = element('h2', `Send ${method}?`, { id: 'question' })
+  dialog.setAttribute('aria-labelledby', title.id)
+  const keep = element('button', 'Keep it', { autofocus: true })
+  const go = element('button', 'Delete', { className: 'danger' })
+  keep.addEventListener('click', () => dialog.close())
+  go.addEventListener('click', () => dialog.close('delete'))
+  const buttons = element('div', undefined, { className: 'bar' })
+  buttons.append(keep, go)
+  dialog.append(
+    title,
+    element('p', `${method} ${decodeURIComponent(address)}`, { className: 'path' }),
+    element('p', 'What it deletes cannot be brought back.'),
+    buttons,
+  )
+  document.body.append(dialog)
+  dialog.showModal()
+  return new Promise((resolve) => {
+    dialog.addEventListener('close', () => {
+      dialog.remove()
+      resolve(dialog.returnValue === 'delete')
+    })
+  })
+}
+
+async function send(request: ApiRequest, key: string, out: HTMLElement): Promise<void> {
+  const { method, address, isKeyed, body } = request
   out.replaceChildren(
-    element('pre', `curl '${url}'${header}`),
-    toDetails('Python', toPython(url, isKeyed)),
+    element('pre', toShellCommand(request)),
+    toDetails('Python', toPython(request)),
   )
   try {
     const started = performance.now()
-    const headers = isKeyed ? { Authorization: `Bearer ${key}` } : undefined
-    const response = await fetch(address, headers === undefined ? {} : { headers })
+    const headers = {
+      ...(isKeyed ? { Authorization: `Bearer ${key}` } : {}),
+      ...(body === undefined ? {} : { 'Content-Type': JSON_TYPE }),
+    }
+    const init = { method, headers, ...(body === undefined ? {} : { body }) }
+    const response = await fetch(address, init)
     const text = await response.text()
     const ms = Math.round(performance.now() - started)
     const limit = response.headers.get('RateLimit')
@@ -236,13 +392,8 @@ async function send(
   }
 }
 
-/** The address that the fields make, and whether the key goes with it. */
-function toRequest(
-  path: string,
-  operation: Operation,
-  fields: readonly Field[],
-  key: string,
-): { readonly address: string; readonly isKeyed: boolean } {
+/** The address that the fields make; an example stands for what is required and empty. */
+function toAddress(path: string, fields: readonly Field[]): string {
   let address = path
   const query: string[] = []
   for (const { param, input } of fields) {
@@ -251,20 +402,53 @@ function toRequest(
     if (param.in === 'path') address = address.replace(`{${param.name}}`, value)
     else if (value !== '') query.push(`${param.name}=${value}`)
   }
-  const isKeyless = operation.security?.length === 0
-  const isAccount = ['Account', 'Service'].includes(operation.tags[0] ?? '')
-  const isDemo = (byId('demo') as HTMLInputElement).checked && !isKeyless && !isAccount
-  if (isDemo) address = address.replace('/v3/', '/v3/demo/')
-  if (query.length > 0) address += `?${query.join('&')}`
-  return { address, isKeyed: key !== '' && !isKeyless && !isDemo }
+  return query.length === 0 ? address : `${address}?${query.join('&')}`
+}
+
+/** The request of the document's example. */
+function exampleOf(api: OpenApi, { path, method, operation }: Route): ApiRequest {
+  const fields = parametersOf(api, operation).map((param) => ({ param, input: toInput(param) }))
+  return {
+    method: method.toUpperCase(),
+    address: toAddress(path, fields),
+    isKeyed: !isKeyless(operation),
+    body: toBodyInput(operation)?.value,
+  }
+}
+
+function isKeyless({ security }: Operation): boolean {
+  return security?.length === 0
+}
+
+/** A curl command; it reads the key from the environment and never contains it. */
+function toShellCommand({ method, address, isKeyed, body }: ApiRequest): string {
+  const parts = [`curl ${quoted(`${location.origin}${address}`)}`]
+  if (method !== 'GET') parts.push(`-X ${method}`)
+  if (isKeyed) parts.push('-H "Authorization: Bearer $PRIORBOOK_KEY"')
+  if (body !== undefined) parts.push(`-H 'Content-Type: ${JSON_TYPE}'`, `-d ${quoted(body)}`)
+  return parts.join(' ')
+}
+
+/** Text as one word of a shell. */
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`
 }
 
 /** A complete Python program, as the panels of the explorer have it; a test compares them and runs it. */
-function toPython(url: string, isKeyed: boolean): string {
-  const headers = `, headers={"Authorization": f"Bearer {os.environ['PRIORBOOK_KEY']}"}`
+function toPython({ method, address, isKeyed, body }: ApiRequest): string {
+  const headers = [
+    ...(isKeyed ? [`"Authorization": f"Bearer {os.environ['PRIORBOOK_KEY']}"`] : []),
+    ...(body === undefined ? [] : [`"Content-Type": "${JSON_TYPE}"`]),
+  ]
+  const parts = [
+    JSON.stringify(`${location.origin}${address}`),
+    ...(headers.length === 0 ? [] : [`headers={${headers.join(', ')}}`]),
+    // A string of JSON is one of Python as well.
+    ...(body === undefined ? [] : [`content=${JSON.stringify(body)}`]),
+  ]
   return `${isKeyed ? 'import os\n\n' : ''}import httpx
 
-answer = httpx.get(${JSON.stringify(url)}${isKeyed ? headers : ''})
+answer = httpx.${method.toLowerCase()}(${parts.join(', ')})
 answer.raise_for_status()
 print(answer.text)
 `
@@ -280,6 +464,7 @@ function prettyJson(text: string): string {
 
 function typeText({ enum: words, type = '', minimum, maximum }: Schema): string {
   if (words !== undefined) return words.join(' | ')
+  if (typeof type !== 'string') return type.join(' | ')
   return type === 'integer' && minimum !== undefined ? `${minimum} – ${maximum}` : type
 }
 
@@ -319,9 +504,9 @@ function toDetails(title: string, text?: string): HTMLDetailsElement {
 }
 
 /** Adds paragraphs; words between backticks become code. */
-function addProse(text: string, into: HTMLElement): void {
+function addProse(text: string, into: HTMLElement, tag: 'p' | 'span' = 'p'): void {
   for (const part of text.split('\n\n')) {
-    const paragraph = element('p')
+    const paragraph = element(tag)
     for (const [index, piece] of part.split('`').entries()) {
       paragraph.append(index % 2 === 1 ? element('code', piece) : piece)
     }

@@ -19,8 +19,13 @@ The service does not reproduce hidden liquidity, queue priority or the market im
 export type RouteExample = {
   /** The parameters of the request, those of the path included. */
   readonly params: Readonly<Record<string, string>>
+  /** The JSON that the request carried, where it carried one. */
+  readonly request?: unknown
   readonly body: unknown
 }
+
+/** On operations that are not below `/v3/demo`: there is nothing of them to try without a key. */
+const NO_DEMO: DocumentPart = { 'x-demo': false }
 
 /** The OpenAPI 3.1 document of contracts; aliases are operations of their own. */
 export function toOpenApi(
@@ -33,7 +38,7 @@ export function toOpenApi(
   for (const contract of contracts) {
     const { id, address, aliases = [] } = contract
     const operation = toOperation(contract, schemas, parameters, examples[id])
-    paths[address] = { get: operation, ...toWrites(contract, schemas, parameters) }
+    paths[address] = { get: operation, ...toWrites(contract, schemas, parameters, examples) }
     for (const [index, alias] of aliases.entries()) {
       const operationId = `${id}_alias${index === 0 ? '' : index + 1}`
       const description = `${contract.description}\n\nThe same as \`${address}\`.`
@@ -77,7 +82,7 @@ function toOperation(
   parameters: ParameterComponents,
   example: RouteExample | undefined,
 ): DocumentPart {
-  const { tag, summary, description, isKeyless = false, data, deprecated } = contract
+  const { tag, summary, description, isKeyless = false, data, deprecated, hasNoDemo } = contract
   const problems = statusesOf(contract).map((status) => [
     status,
     { $ref: `#/components/responses/${status}` },
@@ -89,6 +94,7 @@ function toOperation(
     description,
     ...(deprecated === undefined ? {} : { deprecated: true }),
     ...(isKeyless ? { security: [] } : {}),
+    ...(hasNoDemo === true ? NO_DEMO : {}),
     parameters: parameters.of(contract),
     responses: {
       200: {
@@ -109,6 +115,7 @@ function toWrites(
   contract: RouteContract,
   schemas: SchemaComponents,
   parameters: ParameterComponents,
+  examples: Readonly<Record<string, RouteExample>>,
 ): DocumentPart {
   const { tag, writes = {} } = contract
   const statuses = statusesOf(contract).filter((status) => status !== 406)
@@ -116,20 +123,26 @@ function toWrites(
   const toWrite = ({ id, summary, description, body, data }: WriteContract): DocumentPart => {
     const schema = schemas.refer(named(answerName(data)!, envelopeOf(data)))
     const json = MEDIA_TYPES.json[0]
+    const example = examples[id]
+    const { request } = example ?? {}
+    const sent = body && {
+      schema: schemas.refer(body),
+      ...(request === undefined ? {} : { example: request }),
+    }
+    const answered = { schema, ...(example === undefined ? {} : { example: example.body }) }
     return {
       operationId: id,
       tags: [tag],
       summary,
       description,
+      ...NO_DEMO,
       parameters: parameters.of({ ...contract, query: {} }),
-      ...(body && {
-        requestBody: { required: true, content: { [json]: { schema: schemas.refer(body) } } },
-      }),
+      ...(sent && { requestBody: { required: true, content: { [json]: sent } } }),
       responses: {
         200: {
           description: 'The answer.',
           headers: headersOf({ ...contract, formats: [] }),
-          content: { [json]: { schema } },
+          content: { [json]: answered },
         },
         ...Object.fromEntries(problems),
         501: { $ref: '#/components/responses/501' },

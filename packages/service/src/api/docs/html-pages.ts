@@ -174,9 +174,14 @@ main{max-width:60rem;margin:0 auto;padding:1.5rem}
 section section{border-top:1px solid var(--line);padding:1rem 0}
 h1{font-size:1.5rem}h2{font-size:1.3rem;margin:2rem 0 .6rem}h3{font-size:1.1rem;margin:.2rem 0}
 table{border-collapse:collapse;width:100%;font-size:14px}td,th{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid var(--line)}
-input,select{width:100%;padding:.3rem .45rem;color:inherit;background:var(--box);border:1px solid var(--line);border-radius:5px}
+input,select,textarea{width:100%;padding:.3rem .45rem;color:inherit;background:var(--box);border:1px solid var(--line);border-radius:5px}
 button{font:inherit;padding:.35rem 1rem;border:1px solid var(--mark);border-radius:5px;color:var(--on);background:var(--mark);cursor:pointer}
 .soft{color:var(--soft)}.bar{display:flex;gap:1rem;align-items:center;flex-wrap:wrap}.bar label{display:flex;gap:.4rem;align-items:center}
 .bar input[type=checkbox]{width:auto}.path{font-weight:600;word-break:break-all}
+.method{padding:.05rem .35rem;border:1px solid var(--edge);border-radius:4px;font:600 11px/1.5 ui-monospace,monospace;vertical-align:1px}
+.method.post,.method.put,.method.patch{border-color:var(--mark)}.method.delete,button.danger{border-color:var(--ask)}
+button.danger{color:var(--ink);background:none}#nav small{color:var(--soft);font:600 10px ui-monospace,monospace}
+[aria-invalid]{border-color:var(--ask)}.body{display:block;margin-top:.6rem}.body textarea{display:block;margin-top:.3rem;resize:vertical}
+dialog{max-width:34rem;padding:1.2rem 1.4rem;color:inherit;background:var(--back);border:1px solid var(--edge);border-radius:8px}dialog::backdrop{background:#0008}dialog h2{margin:0 0 .5rem}
 @media(max-width:50rem){.split{display:block}#nav{position:static;height:auto;max-height:14rem;border-right:0;border-bottom:1px solid var(--line)}.brand{font-size:0;gap:0}.top{gap:.8rem}}
 `

@@ -19,13 +19,14 @@ type Operation = {
   readonly operationId: string
   readonly tags: readonly string[]
   readonly parameters: readonly (Parameter | { readonly $ref: string })[]
+  readonly requestBody?: { readonly content: Content }
   readonly responses: Readonly<Record<string, { $ref?: string; content?: object }>>
   readonly security?: readonly unknown[]
 }
 type Document = {
   readonly openapi: string
   readonly tags: readonly { readonly name: string }[]
-  readonly paths: Readonly<Record<string, { get: Operation }>>
+  readonly paths: Readonly<Record<string, { get: Operation } & Readonly<Record<string, Operation>>>>
   readonly components: {
     readonly responses: Readonly<Record<string, object>>
     readonly schemas: Readonly<Record<string, object>>
@@ -94,6 +95,46 @@ describe('the OpenAPI document', () => {
       }
     }
     expect(wrong).toEqual([])
+  })
+
+  it('shows a real request and answer of every change (else: npm run examples)', async () => {
+    const document = await read()
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema({ ...document, $id: 'api' })
+    const errorsOf = ({ schema, example }: Content['application/json']): string => {
+      const validate = ajv.compile({ $ref: `api${(schema as { readonly $ref: string }).$ref}` })
+      return validate(example) ? '' : ajv.errorsText(validate.errors)
+    }
+    const shown = ROUTES.flatMap(({ address, writes = {} }) =>
+      Object.entries(writes).map(([method, { id, body }]) => {
+        const { operationId, requestBody, responses } =
+          document.paths[address]![method.toLowerCase()]!
+        expect([operationId, requestBody !== undefined]).toEqual([id, body !== undefined])
+        const sent = requestBody?.content['application/json']
+        const answered = (responses['200']!.content as Content)['application/json']
+        return [id, sent === undefined ? '' : errorsOf(sent), errorsOf(answered)]
+      }),
+    )
+    expect(shown).toEqual([
+      ['alert_create', '', ''],
+      ['alert_delete', '', ''],
+      ['alert_test', '', ''],
+    ])
+  })
+
+  it('says of every operation whether it can be tried without a key', async () => {
+    const { paths } = await read()
+    const { store } = await createTestServer()
+    const { ask } = await createTestServer({ demo: { store } })
+    for (const route of ROUTES) {
+      const operations = paths[route.address]!
+      const isDemo = (operations.get as { readonly 'x-demo'?: boolean })['x-demo'] !== false
+      const address = route.address.replace('/v3/', '/v3/demo/').replaceAll(/[{}]/g, '')
+      const { status, text } = await ask(address)
+      const isUnknown = status === 404 && text.includes('"unknown_route"')
+      const isThere = address !== route.address && !isUnknown
+      expect([address, isDemo]).toEqual([address, isThere])
+    }
   })
 
   it('shows examples of parameters that their schemas allow', async () => {
