@@ -7,7 +7,7 @@ import { AddressGuard } from './address-guard.ts'
 import { AlertStore } from './alert-store.ts'
 import { Deliverer, type DeliveryOptions } from './deliverer.ts'
 import { Evaluator } from './evaluator.ts'
-import { grantsOf, ownersOf, type KeySource } from './key-owners.ts'
+import { grantsOf, nextEndOf, ownersOf, type KeySource } from './key-owners.ts'
 import { newEvent } from './watch.ts'
 
 /** Where alerts are kept and how they are delivered. */
@@ -105,6 +105,8 @@ class AlertWorker {
   readonly #yielder = new Yielder()
   #evaluator: Evaluator | undefined
   #revision = ''
+  /** When a key ends by the clock, which changes no revision. */
+  #nextEnd = Infinity
   #renewedMs = -Infinity
   #prunedMs = -Infinity
 
@@ -143,10 +145,14 @@ class AlertWorker {
       return IDLE_MS
     }
     this.#evaluator ??= this.#createEvaluator()
+    // Before every evaluation: who lost a right gets no event of a later row.
     const revision = this.#currentRevision()
-    if (revision !== this.#revision) {
+    const now = this.#context.now()
+    if (revision !== this.#revision || now >= this.#nextEnd) {
+      const nextEnd = nextEndOf(this.#source, now)
       await this.#evaluator.load()
       this.#revision = revision
+      this.#nextEnd = nextEnd
     }
     if (!(await this.#evaluator.tick())) this.#abandon()
     this.#deliverer.start((ruleId) => this.#evaluator?.has(ruleId) === true)
@@ -174,7 +180,7 @@ class AlertWorker {
     this.#evaluator = undefined
   }
 
-  // Keys also end by the clock, and a rule that failed is tried again.
+  // It also changes now and then by itself, so that a rule that failed is tried again.
   #currentRevision(): string {
     const minute = Math.floor(performance.now() / LOOK_MS)
     const { knownKeys, plans } = this.#source

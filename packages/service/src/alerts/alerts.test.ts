@@ -301,7 +301,7 @@ describe('the owner of a rule', () => {
     await writer.book(seconds + 1, ...middle(0.4))
   }
 
-  async function openTwo(plan: string) {
+  async function openTwo(plan: string, expires?: Micros) {
     const store = await createContractStore([{ record: B }])
     const { url: webhook } = await createReceiver()
     const home = await open(store)
@@ -309,16 +309,22 @@ describe('the owner of a rule', () => {
     await writer.book(1, ...middle(0.4))
     home.clock = after(2)
     const rule = { ...MARKET, kind: 'price', above: '0.5', webhook }
-    const key = home.keyOf(plan)
+    const key =
+      expires === undefined
+        ? home.keyOf(plan)
+        : home.access.keys.create({ plan, name: 'ends', expires }).key
     const [own, other] = [await home.create(rule, key), await home.create(rule)]
     let [seconds, count] = [3, 0]
+    const cross = async (): Promise<number> => {
+      await crossing(writer, seconds)
+      seconds += 2
+      await home.events(other.alert_id, ++count)
+      return stored(home, own.alert_id).events
+    }
     // Rules read rows step by step: with the second event of the other rule, this one has read those of the first.
     const crossTwice = async (): Promise<number> => {
-      for (let turn = 0; turn < 2; turn++, seconds += 2) {
-        await crossing(writer, seconds)
-        await home.events(other.alert_id, ++count)
-      }
-      return stored(home, own.alert_id).events
+      await cross()
+      return cross()
     }
     expect(await crossTwice()).toBeGreaterThan(0)
     /** Crosses until the rule takes no part any more, and then it does for good. */
@@ -330,7 +336,7 @@ describe('the owner of a rule', () => {
       const { events } = stored(home, own.alert_id)
       expect(await crossTwice()).toBe(events)
     }
-    return { home, crossUntilStopped, key, own: own.alert_id, other: other.alert_id }
+    return { home, cross, crossUntilStopped, key, own: own.alert_id, other: other.alert_id }
   }
 
   it('stops it when the key is revoked', async () => {
@@ -340,6 +346,45 @@ describe('the owner of a rule', () => {
     const { events } = stored(home, own)
     await crossUntilStopped()
     expect(stored(home, own).events).toBe(events)
+  })
+
+  it.each([
+    ['was revoked', undefined],
+    ['has expired', after(1000)],
+  ])('stops it with the first evaluation after the key %s', async (_, expires) => {
+    const { home, cross, key } = await openTwo('desk', expires)
+    const before = await cross()
+    if (expires === undefined) home.access.keys.revoke(idOf(home, key))
+    else home.clock = expires
+    // An evaluation that had begun may have read the first crossing. It stored its events together, so that the
+    // second crossing, which was written after they were seen, is read by a later one.
+    const last = await cross()
+    expect(last - before).toBeLessThanOrEqual(1)
+    for (let turn = 0; turn < 3; turn++) expect(await cross()).toBe(last)
+  })
+
+  it('ends its deliveries too when the key is revoked', async () => {
+    const store = await createContractStore([{ record: B }])
+    const home = await open(store)
+    const failing = Array.from({ length: 10_000 }, () => 503)
+    const [own, other] = [await createReceiver([...failing]), await createReceiver([...failing])]
+    const rule = { ...MARKET, kind: 'price', above: '0.5' }
+    const key = home.keyOf('desk')
+    const mine = await home.create({ ...rule, webhook: own.url }, key)
+    const theirs = await home.create({ ...rule, webhook: other.url })
+    await home.ask(`/v3/alerts/${mine.alert_id}/deliveries`, { key, method: 'POST' })
+    const test = `/v3/alerts/${theirs.alert_id}/deliveries`
+    await home.ask(test, { key: home.key, method: 'POST' })
+    const tried = async ({ received }: typeof own, count: number): Promise<void> => {
+      while (received.length < count) await pause(2)
+    }
+    await tried(own, 2)
+    home.access.keys.revoke(idOf(home, key))
+    // Both are tried at the same pace. Of twenty attempts at most two are the revoked key's: one that was on its way,
+    // and one of an evaluation that had begun.
+    const before = own.received.length
+    await tried(other, other.received.length + 20)
+    expect(own.received.length - before).toBeLessThanOrEqual(2)
   })
 
   it('stops it when the plan leaves out what it watches, and goes on when the plan is back', async () => {

@@ -42,3 +42,12 @@ export function grantsOf(
     return plan === undefined ? undefined : createGrant(plan, plans.all(), key)
   }
 }
+
+/** When the next key ends by the clock, after `now`; Infinity where none will. */
+export function nextEndOf({ knownKeys }: KeySource, now: number): number {
+  let next = Infinity
+  for (const { revoked = Infinity, expires = Infinity } of knownKeys.list()) {
+    for (const end of [revoked, expires]) if (end > now && end < next) next = end
+  }
+  return next
+}
