@@ -3,6 +3,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ApiReader, labelsOn, placeOf, type ListedMarket } from './api-reader.ts'
 import { calmPace } from './emulated-visits.ts'
+import { exported } from './exported.ts'
 import { createService, type ServiceProcess } from '../service-process.ts'
 import {
   accessibilityProblems,
@@ -191,6 +192,8 @@ describe('the explorer over emulated venues', () => {
         const byKey = (a: string, b: string): number => sign * (a < b ? -1 : a > b ? 1 : 0)
         expect(shown).toEqual(shown.toSorted(byKey))
       }
+      await expectDayFiles(page)
+      expect(await accessibilityProblems(page)).toEqual([])
     })
     await visit('/status', async ({ page }) => {
       await page.locator('.venues tbody tr').nth(2).waitFor()
@@ -356,4 +359,66 @@ function createRandom(seed: number): () => number {
     state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
     return state / 2_147_483_648
   }
+}
+
+/** The files of a day's gaps have the rows of the route for every reason, also where they are several pages. */
+async function expectDayFiles(page: Page): Promise<void> {
+  const box = page.locator('.day-gaps')
+  await box.locator('.calls summary').click()
+  const calls = await box.locator('.calls code').allInnerTexts()
+  const reasons = await box.locator('.reasons li').count()
+  expect(calls).toHaveLength(reasons)
+  const answers = async (query: string): Promise<string[]> =>
+    Promise.all(
+      calls.map(async (call) => {
+        const url = new URL(call.replace('GET ', ''), service.url)
+        url.searchParams.delete('time_format')
+        url.searchParams.set('limit', '1000')
+        return (await fetch(`${url.href}&${query}`)).text()
+      }),
+    )
+  const joined = async (): Promise<Readonly<Record<string, string>>> => {
+    const tables = await answers('format=csv')
+    const pages = (await answers('format=json')).map((text) => JSON.parse(text) as GapPage)
+    expect(pages.every(({ pagination }) => !pagination.has_more)).toBe(true)
+    const rows = pages.flatMap(({ data }) => data)
+    return {
+      csv: [
+        tables[0]!.split('\n', 1)[0],
+        ...tables.flatMap((text) => linesOf(text).slice(1)),
+      ].join(),
+      ndjson: rows.map((row) => JSON.stringify({ type: 'gap', ...row })).join(),
+    }
+  }
+  // The smallest pages, so that a file is made of several.
+  const asked: string[] = []
+  await page.route(/\/gaps\?.*format=(csv|ndjson)/, async (route) => {
+    const url = new URL(route.request().url())
+    url.searchParams.set('limit', '1')
+    asked.push(url.search)
+    await route.continue({ url: url.href })
+  })
+  for (const format of ['csv', 'ndjson']) {
+    // Gaps go on being found: what the route says before and after is what it said meanwhile.
+    for (;;) {
+      const before = await joined()
+      asked.length = 0
+      const text = await exported(page, box, format)
+      await box.locator('.export summary').first().click()
+      const after = await joined()
+      if (JSON.stringify(before) !== JSON.stringify(after)) continue
+      expect(linesOf(text).join()).toBe(after[format])
+      expect(asked.length).toBeGreaterThan(calls.length)
+      break
+    }
+  }
+}
+
+type GapPage = {
+  readonly data: readonly object[]
+  readonly pagination: { readonly has_more: boolean }
+}
+
+function linesOf(text: string): string[] {
+  return text.split('\n').slice(0, -1)
 }

@@ -40,13 +40,8 @@ export function createPanel(style: Style = PAGE_STYLE): Panel {
     const name = code.replace(/\(\{?.*$/s, '')
     const isSame = (other: ApiCall): boolean =>
       other.code.startsWith(name) && new URL(other.url).pathname === new URL(url).pathname
-    const metric = new URL(url).searchParams.get('metric')
     calls.value = [
-      ...calls
-        .peek()
-        .filter(
-          (other) => !isSame(other) || new URL(other.url).searchParams.get('metric') !== metric,
-        ),
+      ...calls.peek().filter((other) => !isSame(other) || kindOf(other.url) !== kindOf(url)),
       call,
     ]
   }
@@ -57,21 +52,10 @@ export function createPanel(style: Style = PAGE_STYLE): Panel {
     ...style,
     // Few retries, because the explorer shows failures and retries itself.
     retries: { retries: 3, maxRetryAfterMs: 5000 },
-    fetch: async (input, init) => {
+    fetch: (input, init) => {
       const url = input instanceof Request ? input.url : input.toString()
       remember(url)
-      await pacer?.acquire()
-      try {
-        init?.signal?.throwIfAborted()
-        const response = await fetch(input, init)
-        pacer?.noteAnswer(response.headers.get('ratelimit-policy'))
-        noteAnswer()
-        return response
-      } catch (error) {
-        pacer?.noteAnswer(undefined)
-        if (init?.signal?.aborted !== true) noteNoAnswer()
-        throw error
-      }
+      return pacedFetch(pacer, input, init)
     },
   })
   return {
@@ -80,7 +64,7 @@ export function createPanel(style: Style = PAGE_STYLE): Panel {
     fetch: (url, init) => {
       const own = key.peek()
       const headers = own === undefined ? {} : { authorization: `Bearer ${own}` }
-      return fetch(url, { ...init, headers })
+      return pacedFetch(pacer, url, { ...init, headers })
     },
     note: (method, params = {}, id) => {
       const given = [...(id === undefined ? [] : [id]), params]
@@ -88,6 +72,31 @@ export function createPanel(style: Style = PAGE_STYLE): Panel {
       code = `${method.includes('.') ? method : `client.${method}`}(${args.join(', ')})`
     },
   }
+}
+
+async function pacedFetch(
+  pacer: RequestPacer | undefined,
+  input: RequestInfo | URL,
+  init: RequestInit | undefined,
+): Promise<Response> {
+  await pacer?.acquire()
+  try {
+    init?.signal?.throwIfAborted()
+    const response = await fetch(input, init)
+    pacer?.noteAnswer(response.headers.get('ratelimit-policy'))
+    noteAnswer()
+    return response
+  } catch (error) {
+    pacer?.noteAnswer(undefined)
+    if (init?.signal?.aborted !== true) noteNoAnswer()
+    throw error
+  }
+}
+
+// Requests of one address that a panel needs side by side, one for each metric or reason.
+function kindOf(url: string): string {
+  const { searchParams } = new URL(url)
+  return `${searchParams.get('metric')} ${searchParams.get('reason')}`
 }
 
 /** False while the server cannot be reached; panels retry by themselves. */

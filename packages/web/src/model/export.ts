@@ -67,3 +67,19 @@ export function toAnswerFile({ url }: ApiCall, format: string): { url: string; n
   const name = words.map((word) => decodeURIComponent(word).slice(0, 40)).join('-')
   return { url: address.href, name: `priorbook-${name || 'markets'}.${format}` }
 }
+
+/** The formats whose pages can be put one below the other. */
+export const JOINED_FORMATS = ['csv', 'ndjson'] as const
+
+/** The address of the first page of a request in one of them, with as many rows as a page can have. */
+export function toFirstPage(call: ApiCall, format: (typeof JOINED_FORMATS)[number]): string {
+  const address = new URL(toAnswerFile(call, format).url)
+  address.searchParams.set('limit', String(MAX_ANSWER_ROWS))
+  return address.href
+}
+
+/** The address of the next page, which an answer names in its header `Link`; undefined after the last. */
+export function nextPageOf(url: string, link: string | null): string | undefined {
+  const [, next] = /<([^>]+)>; rel="next"/.exec(link ?? '') ?? []
+  return next === undefined ? undefined : new URL(next, url).href
+}

@@ -17,6 +17,7 @@ import { printCount } from '../model/decimal.ts'
 import { gapSentence, toSpan, type GapSpan } from '../model/gap.ts'
 import { printPlace } from '../model/place.ts'
 import { DAY, microsOrAbsent, printDate, printSpan } from '../model/time.ts'
+import { ListTools } from '../ui/export-box.tsx'
 import { PanelBox } from '../ui/panel.tsx'
 import { TroubleNote } from '../ui/trouble-note.tsx'
 import { VenueTag, venueTitle } from '../ui/words.tsx'
@@ -240,22 +241,32 @@ function DayGaps(props: {
     },
     [day, reasons.length],
   )
+  const hasGaps = load.data !== undefined && load.data.length > 0
   return (
     <section class="day-gaps" aria-label={`Gaps of ${day}`}>
-      <h3>
-        <VenueTag venue={venue} /> {day}
-        {cell?.row !== undefined && (
-          <span class="quiet">
-            {' '}
-            {printCount(cell.row.observations)} books · {printCount(cell.row.markets)} markets
-          </span>
+      <div class="panel-head">
+        <h3>
+          <VenueTag venue={venue} /> {day}
+          {cell?.row !== undefined && (
+            <span class="quiet">
+              {' '}
+              {printCount(cell.row.observations)} books · {printCount(cell.row.markets)} markets
+            </span>
+          )}
+        </h3>
+        {hasGaps && (
+          <div class="panel-tools">
+            <ListTools
+              title={`gaps of ${day}`}
+              calls={panel.calls}
+              whole={`gaps-${venue}-${day}`}
+            />
+          </div>
         )}
-      </h3>
+      </div>
       <DayReasons cell={cell} />
       {load.trouble !== undefined && <TroubleNote trouble={load.trouble} />}
-      {load.data !== undefined && load.data.length > 0 && (
-        <DayGapTable venue={venue} day={day} gaps={load.data.slice(0, SHOWN_GAPS)} />
-      )}
+      {hasGaps && <DayGapTable venue={venue} day={day} gaps={load.data.slice(0, SHOWN_GAPS)} />}
     </section>
   )
 }

@@ -1,7 +1,12 @@
 import { signal } from '@preact/signals'
 import { createPanel } from '../app/panel.ts'
 import { toTrouble, type Trouble } from '../app/trouble.ts'
-import { toDownloadParams, type ExportScope, type FILE_FORMATS } from '../model/export.ts'
+import {
+  nextPageOf,
+  toDownloadParams,
+  type ExportScope,
+  type FILE_FORMATS,
+} from '../model/export.ts'
 import type { Range } from '../model/range.ts'
 
 type Format = (typeof FILE_FORMATS)[number]
@@ -53,11 +58,36 @@ export class ExportJob {
   async fetchAnswer(url: string, name: string): Promise<File | undefined> {
     return this.attempt(async (signal) => {
       this.received.value = 0
-      const response = await this.panel.fetch(url, { signal })
-      const blob = await response.blob()
-      if (!response.ok) throw new Error(`The server answered ${response.status}`)
+      const { blob } = await this.read(url, signal)
       return new File([blob], name, { type: blob.type })
     })
+  }
+
+  /** Reads every page of several requests, which are lines of text, into one file. */
+  async fetchPages(urls: readonly string[], name: string): Promise<File | undefined> {
+    return this.attempt(async (signal) => {
+      this.received.value = 0
+      const parts: Blob[] = []
+      for (const first of urls) {
+        for (let url: string | undefined = first; url !== undefined;) {
+          const { blob, link } = await this.read(url, signal)
+          parts.push(await rowsOf(blob, name, parts.length === 0))
+          this.received.value += blob.size
+          url = nextPageOf(url, link)
+        }
+      }
+      return new File(parts, name, { type: parts[0]?.type ?? '' })
+    })
+  }
+
+  private async read(
+    url: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly blob: Blob; readonly link: string | null }> {
+    const response = await this.panel.fetch(url, { signal })
+    const blob = await response.blob()
+    if (!response.ok) throw new Error(`The server answered ${response.status}`)
+    return { blob, link: response.headers.get('link') }
   }
 
   /** Ends what is running. */
@@ -81,4 +111,16 @@ export class ExportJob {
       if (!stopped.aborted) this.received.value = undefined
     }
   }
+}
+
+/** The rows of a page: the first one has the names of the columns, and what ends a page ends no file. */
+async function rowsOf(page: Blob, name: string, isFirst: boolean): Promise<Blob> {
+  const lines = (await page.text()).split('\n').slice(0, -1)
+  const rows = name.endsWith('.csv')
+    ? lines.slice(isFirst ? 0 : 1)
+    : lines.filter((line) => !/^\{"type":"(?:notice|receipt)"/.test(line))
+  return new Blob(
+    rows.map((row) => `${row}\n`),
+    { type: page.type },
+  )
 }

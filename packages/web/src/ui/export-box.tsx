@@ -5,8 +5,10 @@ import {
   FILE_FORMATS,
   formatsOf,
   isList,
+  JOINED_FORMATS,
   MAX_ANSWER_ROWS,
   toAnswerFile,
+  toFirstPage,
   type ExportScope,
 } from '../model/export.ts'
 import type { ApiCall } from '../model/snippet.ts'
@@ -21,6 +23,8 @@ type BoxProps = {
   readonly calls: ReadonlySignal<readonly ApiCall[]>
   readonly scope: (() => ExportScope | undefined) | undefined
   readonly box: { readonly current: HTMLElement | null }
+  /** The name of a file with every page of every request; without it a file is the last request's answer. */
+  readonly whole?: string | undefined
 }
 
 /** Saves what a list shows, and the requests behind it; for pages that are one list. */
@@ -29,11 +33,12 @@ export function ListTools(props: {
   readonly calls: ReadonlySignal<readonly ApiCall[]>
   /** The request of the file, where it is not that of the page. */
   readonly exported?: ReadonlySignal<readonly ApiCall[]>
+  readonly whole?: string
 }) {
-  const { title, calls, exported = calls } = props
+  const { title, calls, exported = calls, whole } = props
   return (
     <>
-      <ExportBox title={title} calls={exported} scope={undefined} box={NO_BOX} />
+      <ExportBox title={title} calls={exported} scope={undefined} box={NO_BOX} whole={whole} />
       <ApiCalls calls={calls} />
     </>
   )
@@ -53,17 +58,19 @@ export function ExportBox(props: BoxProps) {
   )
 }
 
-function ExportForm({ title, calls, scope, box }: BoxProps) {
+function ExportForm({ title, calls, scope, box, whole }: BoxProps) {
   const job = useMemo(() => new ExportJob(), [])
   useEffect(() => () => job.cancel(), [job])
   const given = useMemo(() => scope?.(), [])
   const chart = box.current?.querySelector('.chart canvas') ?? null
   return (
     <form onSubmit={(event) => event.preventDefault()} aria-label={`Export ${title}`}>
-      {given?.all === undefined ? (
-        <AnswerFields job={job} calls={calls.value} />
-      ) : (
+      {given?.all !== undefined ? (
         <FileFields job={job} scope={given} />
+      ) : whole !== undefined ? (
+        <WholeFields job={job} calls={calls.value} name={whole} />
+      ) : (
+        <AnswerFields job={job} calls={calls.value} />
       )}
       {chart !== null && (
         <button type="button" onClick={() => void savePicture(box.current!, title)}>
@@ -168,6 +175,32 @@ function AnswerFields(props: { readonly job: ExportJob; readonly calls: readonly
   )
 }
 
+// Every row of the panel's own requests, those that it does not show included.
+function WholeFields(props: {
+  readonly job: ExportJob
+  readonly calls: readonly ApiCall[]
+  readonly name: string
+}) {
+  const { job, calls, name } = props
+  const format = useSignal<(typeof JOINED_FORMATS)[number]>('csv')
+  const run = async (): Promise<void> => {
+    const urls = calls.map((call) => toFirstPage(call, format.value))
+    save(await job.fetchPages(urls, `priorbook-${name}.${format.value}`))
+  }
+  return (
+    <>
+      <Segments
+        label="Format"
+        value={format.value}
+        choices={JOINED_FORMATS.map((one) => [one, one] as const)}
+        onChange={(one) => (format.value = one)}
+      />
+      <p class="quiet">Every row of {new URL(calls[0]!.url).pathname}, by reason</p>
+      <SaveButton job={job} run={run} />
+    </>
+  )
+}
+
 function SaveButton({ job, run }: { readonly job: ExportJob; readonly run: () => Promise<void> }) {
   return job.received.value === undefined ? (
     <button type="button" class="main-button" onClick={() => void run()}>
@@ -180,6 +213,6 @@ function SaveButton({ job, run }: { readonly job: ExportJob; readonly run: () =>
   )
 }
 
-async function save(file: File | undefined): Promise<void> {
+function save(file: File | undefined): void {
   if (file !== undefined) saveFile(file)
 }
