@@ -65,9 +65,17 @@ export function compressPayload(
     : { codec: 'raw', stored: payload }
 }
 
-/** Reads the records of a block with a good checksum; throws `corrupt_journal` if it contradicts its header. */
-export function parsePayload(header: BlockHeader, stored: Uint8Array): JournalBlock {
-  if (header.codec === 'templates') return parseTemplatePayload(header, stored)
+/**
+ * Reads the records of a block with a good checksum, at least those of some numbers; throws `corrupt_journal` if it
+ * contradicts its header.
+ */
+export function parsePayload(
+  header: BlockHeader,
+  stored: Uint8Array,
+  from?: number,
+  to?: number,
+): JournalBlock {
+  if (header.codec === 'templates') return parseTemplatePayload(header, stored, from, to)
   const raw = decompress(header, stored)
   const { count } = header
   const recorderBytes = raw[0] ?? 0

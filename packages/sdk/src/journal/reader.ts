@@ -129,7 +129,7 @@ function* readInOrder(
       yield* reach(header.first, path, piece.offset)
       if (header.first > to) return
       expected = last + 1
-      if (header.count > 0 && isWanted(header)) yield readBlock(path, piece, last)
+      if (header.count > 0 && last >= from) yield readBlock(path, piece, from, Math.min(to, last))
       if (expected > to) return
     }
   }
@@ -151,11 +151,16 @@ function* readInOrder(
   }
 }
 
-/** Reads a block up to a record. */
-function readBlock(path: string, piece: GoodPiece, last: number): JournalBlock | JournalDamage {
+/** Reads a block from one record up to another. */
+function readBlock(
+  path: string,
+  piece: GoodPiece,
+  from: number,
+  to: number,
+): JournalBlock | JournalDamage {
   const { offset, header } = piece
   try {
-    return cut(parsePayload(header, piece.stored()), header.first, last)
+    return cut(parsePayload(header, piece.stored(), from, to), from, to)
   } catch {
     // The checksum matches but the content is invalid: a bug of a writer. Reading continues.
     const place = { offset, length: BLOCK_HEADER_BYTES + header.storedBytes }
@@ -178,7 +183,7 @@ export function* readSegmentBlocks(
     }
     const { header } = piece
     if (header.count === 0) yield { kind: 'mark', next: header.first }
-    else yield readBlock(path, piece, header.first + header.count - 1)
+    else yield readBlock(path, piece, header.first, header.first + header.count - 1)
   }
 }
 

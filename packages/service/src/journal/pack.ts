@@ -195,17 +195,23 @@ async function isEqual(name: SegmentName, packed: string, pace: Pace): Promise<b
   const copy = openSegment({ ...name, path: packed })
   try {
     if (original === undefined || copy === undefined || original.name.isAway) return false
-    const records = recordsOf(copy)
+    const blocks = blocksOf(copy)
+    let place: Place | undefined
     for (const block of readSegmentBlocks(original)) {
       if (block.kind === 'damage') return false
       if (block.kind === 'mark') continue
       for (let index = 0; index < block.count; index++) {
-        const next = records.next()
-        if (next.done === true || !isSame(block, index, next.value)) return false
+        if (place === undefined || place.index === place.block.count) {
+          const next = blocks.next()
+          if (next.done === true) return false
+          place = { block: next.value, index: 0 }
+        }
+        if (!isSame(block, index, place.block, place.index++)) return false
       }
       await pace.step()
     }
-    return records.next().done === true
+    const isAtEnd = place === undefined || place.index === place.block.count
+    return isAtEnd && blocks.next().done === true
   } catch (error) {
     // A copy that cannot be read back is not equal.
     if (error instanceof PriorbookError && error.code === 'corrupt_journal') return false
@@ -216,19 +222,18 @@ async function isEqual(name: SegmentName, packed: string, pace: Pace): Promise<b
   }
 }
 
-type Place = { readonly block: JournalBlock; readonly index: number }
+type Place = { readonly block: JournalBlock; index: number }
 
-function* recordsOf(segment: Segment): Generator<Place, void, void> {
+function* blocksOf(segment: Segment): Generator<JournalBlock, void, void> {
   for (const block of readSegmentBlocks(segment)) {
     if (block.kind === 'damage') {
       throw new PriorbookError('corrupt_journal', `${segment.name.path} cannot be read back`)
     }
-    if (block.kind === 'mark') continue
-    for (let index = 0; index < block.count; index++) yield { block, index }
+    if (block.kind === 'block') yield block
   }
 }
 
-function isSame(one: JournalBlock, at: number, { block: other, index }: Place): boolean {
+function isSame(one: JournalBlock, at: number, other: JournalBlock, index: number): boolean {
   return (
     one.first + at === other.first + index &&
     one.received[at] === other.received[index] &&

@@ -14,9 +14,17 @@ import { NUMBER, printNumber, printTime, TIME } from './tokens.ts'
 
 const NOTE = 1
 
-/** Reads the records of a block that is stored by templates; throws `corrupt_journal` where it contradicts itself. */
-export function parseTemplatePayload(header: BlockHeader, stored: Uint8Array): JournalBlock {
-  const { count, first, origin, rawBytes } = header
+/**
+ * Reads the records of a block that is stored by templates, or only those of some numbers: printing is most of the work.
+ * Throws `corrupt_journal` where the block contradicts itself.
+ */
+export function parseTemplatePayload(
+  header: BlockHeader,
+  stored: Uint8Array,
+  from = 0,
+  to = Infinity,
+): JournalBlock {
+  const { count, origin, rawBytes } = header
   const input = new ByteReader(stored)
   const recorder = Buffer.from(input.bytes(input.byte())).toString('latin1')
   const codes = input.section(count)
@@ -30,36 +38,64 @@ export function parseTemplatePayload(header: BlockHeader, stored: Uint8Array): J
   const texts = input.section(rawBytes)
   const columns = new ColumnReader(input, templates, ids, times, codes, rawBytes)
   if (!input.isAtEnd) throw corrupt()
-  const bytes = new Uint8Array(rawBytes)
+  const start = Math.max(0, from - header.first)
+  const end = Math.min(count, to - header.first + 1)
+  const bytes = printMessages({ ids, lengths, texts, columns, rawBytes }, start, end)
+  if (times[count - 1] !== header.lastReceived || times[0] !== header.firstReceived) throw corrupt()
+  return {
+    kind: 'block',
+    first: header.first + start,
+    count: Math.max(0, end - start),
+    origin,
+    recorder,
+    received: Array.from(times.subarray(start, end)) as Micros[],
+    ...kindsOf(codes.subarray(start, end)),
+    bytes,
+  }
+}
+
+type Parts = {
+  readonly ids: Uint8Array
+  readonly lengths: Float64Array
+  readonly texts: Uint8Array
+  readonly columns: ColumnReader
+  readonly rawBytes: number
+}
+
+// The messages from one place up to another.
+function printMessages(parts: Parts, start: number, end: number): Uint8Array[] {
+  const { ids, lengths, texts, columns, rawBytes } = parts
+  const { buffer } = new Uint8Array(rawBytes + SPARE_BYTES)
+  const output: Output = { bytes: new Uint8Array(buffer, 0, rawBytes), view: new DataView(buffer) }
   const messages: Uint8Array[] = []
   let at = 0
   let text = 0
   let textAt = 0
-  for (let index = 0; index < count; index++) {
+  for (let index = 0; index < end; index++) {
     const id = ids[index]!
-    const start = at
+    const from = at
+    const isWanted = index >= start
     if (id === AS_TEXT) {
       const length = lengths[text++]!
       if (textAt + length > texts.length || at + length > rawBytes) throw corrupt()
-      bytes.set(texts.subarray(textAt, textAt + length), at)
+      if (isWanted) {
+        output.bytes.set(texts.subarray(textAt, textAt + length), at)
+        at += length
+      }
       textAt += length
-      at += length
-    } else at = columns.print(bytes, at, id - 1)
-    messages.push(bytes.subarray(start, at))
+    } else if (isWanted) at = columns.print(output, at, id - 1)
+    else columns.skip(id - 1)
+    if (isWanted) messages.push(output.bytes.subarray(from, at))
   }
-  if (at !== rawBytes || textAt !== texts.length) throw corrupt()
-  if (times[count - 1] !== header.lastReceived || times[0] !== header.firstReceived) throw corrupt()
-  return {
-    kind: 'block',
-    first,
-    count,
-    origin,
-    recorder,
-    received: Array.from(times) as Micros[],
-    ...kindsOf(codes),
-    bytes: messages,
-  }
+  const isWhole = start === 0 && end === ids.length
+  if (at > rawBytes || (isWhole && (at !== rawBytes || textAt !== texts.length))) throw corrupt()
+  return messages
 }
+
+// Where messages are printed: constant text four bytes at once, so that up to three bytes are written behind its end.
+type Output = { readonly bytes: Uint8Array; readonly view: DataView }
+const WORD = 4
+const SPARE_BYTES = WORD
 
 function noSource(): never {
   throw corrupt()
@@ -102,11 +138,32 @@ type ColumnData = {
   next: number
 }
 
+/** The constant text of a template, each piece at a multiple of four bytes. */
+type Pieces = {
+  readonly words: Int32Array
+  readonly starts: Uint32Array
+  readonly lengths: Uint32Array
+}
+
+function toPieces({ pieces }: Template): Pieces {
+  const starts = new Uint32Array(pieces.length)
+  let size = 0
+  for (const [index, piece] of pieces.entries()) {
+    starts[index] = size
+    size += Math.ceil(piece.length / WORD)
+  }
+  const words = new Int32Array(size)
+  const bytes = new Uint8Array(words.buffer)
+  for (const [index, piece] of pieces.entries()) bytes.set(piece, starts[index]! * WORD)
+  return { words, starts, lengths: Uint32Array.from(pieces, (piece) => piece.length) }
+}
+
 /** The columns of a block, and the messages that they make with the templates. */
 class ColumnReader {
   readonly #templates: readonly Template[]
   readonly #places: readonly (readonly number[])[]
   readonly #columns: ColumnData[] = []
+  readonly #pieces: readonly Pieces[]
 
   constructor(
     input: ByteReader,
@@ -117,6 +174,7 @@ class ColumnReader {
     rawBytes: number,
   ) {
     this.#templates = templates
+    this.#pieces = templates.map(toPieces)
     const count = input.unsigned()
     this.#places = templates.map(({ kinds }) => kinds.map(() => input.unsigned()))
     const isNumeric = new Uint8Array(count)
@@ -148,12 +206,14 @@ class ColumnReader {
   }
 
   /** Prints the next message of a template; returns where it ends. */
-  print(into: Uint8Array, from: number, template: number): number {
+  print(output: Output, from: number, template: number): number {
     const shape = this.#templates[template]
     if (shape === undefined) throw corrupt()
-    const { pieces, kinds } = shape
+    const { kinds } = shape
+    const pieces = this.#pieces[template]!
     const places = this.#places[template]!
-    let at = copy(into, from, pieces[0]!)
+    const { bytes } = output
+    let at = printPiece(output, from, pieces, 0)
     for (let token = 0; token < kinds.length; token++) {
       const column = this.#columns[places[token]!]!
       const index = column.next++
@@ -161,18 +221,40 @@ class ColumnReader {
       if (kind === NUMBER || kind === TIME) {
         const value = column.values[index]!
         const form = column.forms[index]!
-        at = kind === NUMBER ? printNumber(into, at, value, form) : printTime(into, at, value, form)
-      } else at = copy(into, at, column.texts[column.values[index]!] ?? noSource())
-      at = copy(into, at, pieces[token + 1]!)
+        at =
+          kind === NUMBER ? printNumber(bytes, at, value, form) : printTime(bytes, at, value, form)
+      } else at = copy(bytes, at, column.texts[column.values[index]!] ?? noSource())
+      at = printPiece(output, at, pieces, token + 1)
     }
     return at
   }
+
+  /** Passes over the next message of a template. */
+  skip(template: number): void {
+    const places = this.#places[template]
+    if (places === undefined) throw corrupt()
+    for (let token = 0; token < places.length; token++) this.#columns[places[token]!]!.next++
+  }
 }
+
+// Throws a RangeError where a damaged block would be longer than it says.
+function printPiece({ view }: Output, from: number, pieces: Pieces, index: number): number {
+  const { words, starts, lengths } = pieces
+  const length = lengths[index]!
+  let word = starts[index]!
+  for (let at = 0; at < length; at += WORD) view.setInt32(from + at, words[word++]!, IS_LITTLE)
+  return from + length
+}
+
+// Words are read and written in the order of this machine, so their bytes are never swapped.
+const IS_LITTLE = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+const LONG_TEXT = 48
 
 // Writing beyond the end of a typed array does nothing; the length of all messages is checked at the end.
 function copy(into: Uint8Array, from: number, bytes: Uint8Array): number {
   const { length } = bytes
-  for (let index = 0; index < length; index++) into[from + index] = bytes[index]!
+  if (length > LONG_TEXT && from + length <= into.length) into.set(bytes, from)
+  else for (let index = 0; index < length; index++) into[from + index] = bytes[index]!
   return from + length
 }
 

@@ -13,9 +13,11 @@ export const AS_TEXT = 0
 /** The tokens of one name over all messages of a block, in their order. */
 type Column = {
   readonly isNumeric: boolean
-  readonly values: number[]
-  readonly forms: number[]
-  readonly records: number[]
+  readonly values: Float64Array
+  readonly forms: Float64Array
+  readonly records: Uint32Array
+  /** How many were added. */
+  count: number
   /** Of texts: those that differ, in the order of their first use. */
   readonly texts: Map<string, number>
   /** Of texts: where the last one is, and its place among them. */
@@ -29,19 +31,18 @@ export function toTemplatePayload(records: Columns): Uint8Array {
   const tokens = new TokenList(count)
   const shapeOf = new Uint16Array(count)
   for (let index = 0, at = 0; index < count; index++) {
-    const shape = shapes.find(bytes.subarray(at, at + lengths[index]!))
+    const shape = shapes.find(bytes, at, at + lengths[index]!)
     shapeOf[index] = shape
-    tokens.add(index, shape === 0 ? 0 : found.count, at)
+    tokens.add(index, shape === 0 ? 0 : found.count)
     at += lengths[index]!
   }
   const { templates, numberOf } = shapes.chosen(shapeOf)
-  const table = new ColumnTable(templates)
-  const ids = new Uint8Array(count)
+  const ids = shapeOf.map((shape) => numberOf[shape]!)
+  const table = new ColumnTable(templates, ids)
   const textLengths: number[] = []
   const texts: Uint8Array[] = []
   for (let index = 0, at = 0; index < count; index++) {
-    const id = numberOf[shapeOf[index]!]!
-    ids[index] = id
+    const id = ids[index]!
     if (id === AS_TEXT) {
       textLengths.push(lengths[index]!)
       texts.push(bytes.subarray(at, at + lengths[index]!))
@@ -57,7 +58,7 @@ export function toTemplatePayload(records: Columns): Uint8Array {
   const times = received.subarray(0, count)
   writeIntegers(out, times, slots, [])
   writeTemplates(out, templates)
-  out.section(ids)
+  out.section(Uint8Array.from(ids))
   writeIntegers(out, Float64Array.from(textLengths), new Uint8Array(textLengths.length), [])
   out.section(Buffer.concat(texts))
   table.write(out, times, slots)
@@ -78,16 +79,16 @@ class TokenList {
     this.first = new Uint32Array(messages)
   }
 
-  /** Adds the tokens that were found in a message, which begins at a place. */
-  add(message: number, count: number, place: number): void {
+  /** Adds the tokens that were found in a message. */
+  add(message: number, count: number): void {
     this.first[message] = this.#count
     if (this.#count + count > this.values.length) this.#grow()
     for (let token = 0; token < count; token++) {
       const at = this.#count++
       this.values[at] = found.values[token]!
       this.forms[at] = found.forms[token]!
-      this.starts[at] = place + found.starts[token]!
-      this.ends[at] = place + found.ends[token]!
+      this.starts[at] = found.starts[token]!
+      this.ends[at] = found.ends[token]!
     }
   }
 
@@ -112,18 +113,18 @@ class ShapeList {
   #recent: number[] = []
 
   /** The number of the shape of a message, from 1; 0 where it has none. */
-  find(message: Uint8Array): number {
+  find(bytes: Uint8Array, start: number, end: number): number {
     const { length } = this.#recent
     for (let place = 0; place < length; place++) {
       const shape = this.#recent[place]!
-      if (!matchTemplate(this.#shapes[shape]!, message)) continue
+      if (!matchTemplate(this.#shapes[shape]!, bytes, start, end)) continue
       if (place > 0) {
         this.#recent.splice(place, 1)
         this.#recent.unshift(shape)
       }
       return shape + 1
     }
-    const template = splitMessage(message)
+    const template = splitMessage(bytes, start, end)
     if (template === undefined) return 0
     const text = `${template.kinds.join()} ${template.pieces.map((one) => Buffer.from(one).toString('latin1')).join('\0')}`
     const known = this.#byText.get(text)
@@ -160,30 +161,45 @@ class ShapeList {
 const MAX_RECENT = 8
 const MAX_SHAPES = 4096
 
-function createColumn(isNumeric: boolean): Column {
-  const last = { start: 0, end: -1, index: 0 }
-  return { isNumeric, values: [], forms: [], records: [], texts: new Map(), last }
+function createColumn(isNumeric: boolean, size: number): Column {
+  return {
+    isNumeric,
+    values: new Float64Array(size),
+    forms: new Float64Array(isNumeric ? size : 0),
+    records: new Uint32Array(size),
+    count: 0,
+    texts: new Map(),
+    last: { start: 0, end: -1, index: 0 },
+  }
 }
 
 class ColumnTable {
-  readonly #columns: Column[] = []
+  readonly #columns: readonly Column[]
   /** The columns of the tokens of each template. */
   readonly #places: readonly (readonly number[])[]
 
-  constructor(templates: readonly Template[]) {
+  /** Columns for the messages of these templates, each given by the number of its template. */
+  constructor(templates: readonly Template[], ids: Uint16Array) {
+    const messages = new Uint32Array(templates.length + 1)
+    for (let index = 0; index < ids.length; index++) messages[ids[index]!]!++
     const byName = new Map<string, number>()
-    this.#places = templates.map((template) =>
+    const isNumeric: boolean[] = []
+    const sizes: number[] = []
+    this.#places = templates.map((template, index) =>
       columnNames(template).map((name, token) => {
         let column = byName.get(name)
         if (column === undefined) {
-          column = this.#columns.length
+          column = sizes.length
           byName.set(name, column)
           const kind = template.kinds[token]!
-          this.#columns.push(createColumn(kind === NUMBER || kind === TIME))
+          isNumeric.push(kind === NUMBER || kind === TIME)
+          sizes.push(0)
         }
+        sizes[column]! += messages[index + 1]!
         return column
       }),
     )
+    this.#columns = sizes.map((size, column) => createColumn(isNumeric[column]!, size))
   }
 
   /** Adds the tokens of a message. */
@@ -193,27 +209,27 @@ class ColumnTable {
     for (let token = 0; token < places.length; token++) {
       const column = this.#columns[places[token]!]!
       const at = first + token
-      column.records.push(record)
+      const place = column.count++
+      column.records[place] = record
       if (column.isNumeric) {
-        column.values.push(tokens.values[at]!)
-        column.forms.push(tokens.forms[at]!)
-      } else column.values.push(textIndex(column, bytes, tokens.starts[at]!, tokens.ends[at]!))
+        column.values[place] = tokens.values[at]!
+        column.forms[place] = tokens.forms[at]!
+      } else column.values[place] = textIndex(column, bytes, tokens.starts[at]!, tokens.ends[at]!)
     }
   }
 
   write(out: ByteWriter, times: Float64Array, slots: Uint8Array): void {
     out.unsigned(this.#columns.length)
     for (const places of this.#places) for (const column of places) out.unsigned(column)
-    const written: { readonly values: Float64Array; readonly records: number[] }[] = []
+    const written: Column[] = []
     for (const column of this.#columns) {
-      const { isNumeric, records } = column
-      const values = Float64Array.from(column.values)
+      const { isNumeric, records, values } = column
       const ownSlots = pickBytes(slots, records)
       const sources: Source[] = isNumeric
         ? [
             { id: 1, values: pickNumbers(times, records) },
             ...written.flatMap((other, index) => {
-              const aligned = this.#columns[index]!.isNumeric
+              const aligned = other.isNumeric
                 ? align(records, other.records, other.values)
                 : undefined
               return aligned === undefined ? [] : [{ id: index + 2, values: aligned }]
@@ -221,9 +237,9 @@ class ColumnTable {
           ]
         : []
       writeIntegers(out, values, ownSlots, sources.slice(0, MAX_SOURCES))
-      if (isNumeric) writeIntegers(out, Float64Array.from(column.forms), ownSlots, [])
+      if (isNumeric) writeIntegers(out, column.forms, ownSlots, [])
       else writeTexts(out, [...column.texts.keys()])
-      written.push({ values, records })
+      written.push(column)
     }
   }
 }

@@ -1,4 +1,5 @@
 import { corrupt, type ByteReader, type ByteWriter } from './bytes.ts'
+import { ValueCounts } from './value-counts.ts'
 
 // A column of whole numbers is stored as what a simple prediction gets wrong. The prediction has a source (nothing, the
 // received time, another column of the same messages) and an order (constant, the value before, its slope, the value
@@ -42,10 +43,9 @@ export function writeIntegers(
   slots: Uint8Array,
   sources: readonly Source[],
 ): void {
-  const best = choose(values, slots, sources)
-  out.byte(best.source.id)
-  out.byte(best.scale * ORDERS.length + best.order)
-  const folded = fold(values, slots, best, values.length)!
+  const { choice, folded } = choose(values, slots, sources)
+  out.byte(choice.source.id)
+  out.byte(choice.scale * ORDERS.length + choice.order)
   out.signed(folded.first)
   writeFolded(out, folded.differences)
 }
@@ -77,9 +77,13 @@ type Choice = { readonly source: Source; readonly scale: number; readonly order:
 
 const NOTHING: Source = { id: 0, values: new Float64Array(0) }
 
-function choose(values: Float64Array, slots: Uint8Array, sources: readonly Source[]): Choice {
-  let best: Choice = { source: NOTHING, scale: 0, order: CONSTANT }
-  let least = Infinity
+// The choice that costs least on a sample and is possible for all values.
+function choose(
+  values: Float64Array,
+  slots: Uint8Array,
+  sources: readonly Source[],
+): { readonly choice: Choice; readonly folded: Folded } {
+  const tried: { readonly choice: Choice; readonly cost: number }[] = []
   const sample = Math.min(SAMPLE, values.length)
   for (const source of [NOTHING, ...sources]) {
     const scales = source === NOTHING ? 1 : SCALES.length
@@ -88,18 +92,18 @@ function choose(values: Float64Array, slots: Uint8Array, sources: readonly Sourc
       for (const order of source === NOTHING ? ORDERS : BESIDE) {
         const choice = { source, scale, order }
         const folded = fold(values, slots, choice, sample)
-        if (folded === undefined) continue
-        const cost = costOf(folded.differences)
-        if (cost >= least) continue
-        // The sample may be fine where the rest is not.
-        if (sample < values.length && fold(values, slots, choice, values.length) === undefined)
-          continue
-        best = choice
-        least = cost
+        if (folded !== undefined) tried.push({ choice, cost: costOf(folded.differences) })
       }
     }
   }
-  return best
+  // Of equal ones the first.
+  tried.sort((a, b) => a.cost - b.cost)
+  for (const { choice } of tried) {
+    const folded = fold(values, slots, choice, values.length)
+    if (folded !== undefined) return { choice, folded }
+  }
+  const choice = { source: NOTHING, scale: 0, order: CONSTANT }
+  return { choice, folded: fold(values, slots, choice, values.length)! }
 }
 
 // A source is worth a trial where it is about as large as the column.
@@ -178,14 +182,18 @@ function unfold(values: Float64Array, slots: Uint8Array, order: number, first: n
 
 // About what an entropy coder needs, in bits: the frequencies of values, and each different value once.
 function costOf(differences: Float64Array): number {
-  const counts = new Map<number, number>()
-  for (const value of differences) counts.set(value, (counts.get(value) ?? 0) + 1)
+  counted.count(differences)
+  const { size, values, counts } = counted
+  const all = Math.log2(differences.length)
   let bits = 0
-  for (const [value, count] of counts) {
-    bits += count * Math.log2(differences.length / count) + Math.log2(value + 1) + 1
+  for (let index = 0; index < size; index++) {
+    const count = counts[index]!
+    bits += count * (all - Math.log2(count)) + Math.log2(values[index]! + 1) + 1
   }
   return bits
 }
+
+const counted = new ValueCounts()
 
 const PLANES = 0
 const RANKS = 1
@@ -238,17 +246,17 @@ function rankValues(differences: Float64Array): Ranks | undefined {
   for (const value of differences) if (value > 255) isSmall = false
   // One plane is as good as ranks.
   if (isSmall) return undefined
-  const counts = new Map<number, number>()
-  for (const value of differences) {
-    counts.set(value, (counts.get(value) ?? 0) + 1)
-    if (counts.size > differences.length / 2 + MAX_RANKS) return undefined
-  }
-  const table = [...counts]
-    .filter(([, count]) => count > 2)
-    .sort(([a, one], [b, other]) => other - one || a - b)
+  if (!counted.count(differences, differences.length / 2 + MAX_RANKS)) return undefined
+  const counts = Array.from({ length: counted.size }, (_, index) => ({
+    value: counted.values[index]!,
+    count: counted.counts[index]!,
+  }))
+  const ranks = counts
+    .filter(({ count }) => count > 2)
+    .sort((one, other) => other.count - one.count || one.value - other.value)
     .slice(0, MAX_RANKS)
-    .map(([value]) => value)
-  const ranked = table.reduce((sum, value) => sum + counts.get(value)!, 0)
+  const table = ranks.map(({ value }) => value)
+  const ranked = ranks.reduce((sum, { count }) => sum + count, 0)
   if (ranked < differences.length * MIN_RANKED_SHARE) return undefined
   const codeOf = new Map(table.map((value, code) => [value, code]))
   const codes = new Uint8Array(differences.length)

@@ -17,7 +17,7 @@ export type Template = {
   readonly kinds: readonly number[]
 }
 
-/** The tokens of the last message that was split or matched. */
+/** The tokens of the last message that was split or matched, with their places in the bytes. */
 export const found = {
   count: 0,
   kinds: new Uint8Array(256),
@@ -34,12 +34,11 @@ const COLON = 58
 const SPACE = 32
 const MINUS = 45
 
-/** Splits a message into constant text and tokens; undefined where it has none or too many. */
-export function splitMessage(bytes: Uint8Array): Template | undefined {
-  const end = bytes.length
+/** Splits a message, which is a part of some bytes, into constant text and tokens; undefined where it has none or too many. */
+export function splitMessage(bytes: Uint8Array, start: number, end: number): Template | undefined {
   const pieces: Uint8Array[] = []
-  let at = 0
-  let piece = 0
+  let at = start
+  let piece = start
   found.count = 0
   const take = (kind: number, from: number, to: number): void => {
     pieces.push(bytes.slice(piece, from))
@@ -73,9 +72,13 @@ export function splitMessage(bytes: Uint8Array): Template | undefined {
 }
 
 /** True where a message has the shape of a template; its tokens are then in `found`. */
-export function matchTemplate({ pieces, kinds }: Template, bytes: Uint8Array): boolean {
-  const end = bytes.length
-  let at = 0
+export function matchTemplate(
+  { pieces, kinds }: Template,
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+): boolean {
+  let at = start
   found.count = 0
   for (let index = 0; index < pieces.length; index++) {
     const piece = pieces[index]!
@@ -87,7 +90,7 @@ export function matchTemplate({ pieces, kinds }: Template, bytes: Uint8Array): b
     at += length
     if (index === kinds.length) break
     const kind = kinds[index]!
-    const start = at
+    const from = at
     if (kind === NUMBER) {
       if (!parseNumber(bytes, at, end)) return false
       at = parsed.end
@@ -95,7 +98,7 @@ export function matchTemplate({ pieces, kinds }: Template, bytes: Uint8Array): b
       if (!parseTime(bytes, at, end)) return false
       at = parsed.end
     } else at = kind === TEXT ? endOfText(bytes, at, end) : endOfDigits(bytes, at, end)
-    keep(kind, start, at)
+    keep(kind, from, at)
   }
   return at === end
 }

@@ -83,6 +83,28 @@ describe('messages by templates', () => {
     expect(stored.length * 25).toBeLessThan(header.rawBytes)
   })
 
+  it('come back one by one and in part, as in the whole block', () => {
+    const texts = Array.from({ length: 400 }, (_, index) =>
+      index % 11 === 0 ? `no template ${'x'.repeat(index)}` : delta(index),
+    )
+    const records = toRecords(texts)
+    const { header, stored } = pack(records)
+    fc.assert(
+      fc.property(fc.nat(399), fc.nat(450), (start, length) => {
+        // The first record of the block has number 1.
+        const part = parseTemplatePayload(header, stored, start + 1, start + length)
+        const expected = records.slice(start, start + length)
+        expect(part.first).toBe(start + 1)
+        expect(part.count).toBe(expected.length)
+        expect(part.bytes.map(textOf)).toEqual(expected.map((one) => textOf(one.bytes)))
+        expect(part.received).toEqual(expected.map((one) => one.received))
+        expect(part.kinds).toHaveLength(expected.length)
+        expect(part.slots).toEqual(expected.map(({ kind }) => Math.max(0, kind - 1)))
+      }),
+      { numRuns: runsOf(300) },
+    )
+  })
+
   it('come back whatever they are', () => {
     const strange = [
       '',

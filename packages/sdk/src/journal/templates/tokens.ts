@@ -14,6 +14,7 @@ export const DIGITS = 3
 export const parsed = { value: 0, form: 0, end: 0 }
 
 const MAX_DIGITS = 15
+const MAX_INT = 0x7fffffff
 const ZERO = 48
 const NINE = 57
 const MINUS = 45
@@ -80,12 +81,23 @@ export function printNumber(into: Uint8Array, from: number, value: number, form:
   const digits = Math.max(digitsOf(rest), decimals + 1) + (form >> 4)
   const end = at + digits + (decimals > 0 ? 1 : 0)
   let place = end - 1
-  for (let index = 0; index < digits; index++) {
-    if (index === decimals && decimals > 0) into[place--] = POINT
+  // Digits from the lowest; a point is left free and printed at the end.
+  let printed = 0
+  for (; rest > MAX_INT && printed < digits; printed++) {
+    if (printed === decimals && decimals > 0) place--
     const next = Math.floor(rest / 10)
     into[place--] = ZERO + (rest - next * 10)
     rest = next
   }
+  // Below 32 bits the division is one of integers.
+  let small = rest | 0
+  for (; printed < digits; printed++) {
+    if (printed === decimals && decimals > 0) place--
+    const next = (small / 10) | 0
+    into[place--] = ZERO + (small - next * 10)
+    small = next
+  }
+  if (decimals > 0) into[end - decimals - 1] = POINT
   return end
 }
 
@@ -170,10 +182,10 @@ export function printTime(into: Uint8Array, from: number, value: number, form: n
   }
   for (let index = 0; index < 10; index++) into[from + index] = printedDay.bytes[index]!
   const ofDay = value - day * DAY_MICROS
-  const seconds = Math.floor(ofDay / 1_000_000)
-  let micros = ofDay - seconds * 1_000_000
-  const minutes = Math.floor(seconds / 60)
-  const hours = Math.floor(minutes / 60)
+  const seconds = (ofDay / 1_000_000) | 0
+  let micros = (ofDay - seconds * 1_000_000) | 0
+  const minutes = (seconds / 60) | 0
+  const hours = (minutes / 60) | 0
   into[from + 10] = T
   printTwo(into, from + 11, hours)
   into[from + 13] = COLON
@@ -188,9 +200,9 @@ export function printTime(into: Uint8Array, from: number, value: number, form: n
   }
   if (digits > 0) {
     into[at++] = POINT
-    for (let index = digits; index < 6; index++) micros = Math.floor(micros / 10)
+    for (let index = digits; index < 6; index++) micros = (micros / 10) | 0
     for (let place = at + digits - 1; place >= at; place--) {
-      const next = Math.floor(micros / 10)
+      const next = (micros / 10) | 0
       into[place] = ZERO + (micros - next * 10)
       micros = next
     }
@@ -201,7 +213,7 @@ export function printTime(into: Uint8Array, from: number, value: number, form: n
 }
 
 function printTwo(into: Uint8Array, at: number, value: number): void {
-  const tens = Math.floor(value / 10)
+  const tens = (value / 10) | 0
   into[at] = ZERO + tens
   into[at + 1] = ZERO + (value - tens * 10)
 }
