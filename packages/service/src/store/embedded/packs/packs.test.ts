@@ -204,7 +204,8 @@ describe('packed chunks', () => {
       if (said.includes('packed')) tape = copyTape()
       else kills++
     }
-    expect(kills).toBeGreaterThan(1)
+    console.log(`${kills} kills of a packer: every row is there`)
+    expect(kills).toBeGreaterThan(KILLS / 2)
     const store = tape.open()
     await packAll(store)
     await expectWhole(store)
