@@ -2,10 +2,12 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import type { Micros } from '../../packages/sdk/src/domain/index.ts'
 import { EMULATED_VENUES } from '../../packages/emulator/src/venues/registry.ts'
 import { ALERTS_FILE } from '../../packages/service/src/alerts/alert-store.ts'
 import { openAlerts } from '../../packages/service/src/alerts/alert-worker.ts'
 import { openAccess } from '../../packages/service/src/api/auth/access.ts'
+import { createCursorCodec } from '../../packages/service/src/api/cursor.ts'
 import { createApiServer } from '../../packages/service/src/api/server.ts'
 import { createAuditor } from '../../packages/service/src/derive/audit.ts'
 import { toDataFolder, type DataFolder } from '../../packages/service/src/lib/data-folder.ts'
@@ -74,10 +76,15 @@ async function serve({ store, data, destroy }: Kept): Promise<Served> {
   mkdirSync(home)
   const access = openAccess(home)
   const auditor = createAuditor(store, data.journal)
-  const delivery = { timeoutMs: 1000, retryMinMs: 1000, retryMaxMs: 1000, giveUpMs: 1000 }
+  const delivery = { timeoutMs: 10_000, retryMinMs: 50, retryMaxMs: 1000, giveUpMs: 600_000 }
   const file = join(home, ALERTS_FILE)
-  const options = { file, queue: 10, allowNetworks: [], ...delivery }
-  const alerts = openAlerts(options, access, () => Date.now() * 1000)
+  // Receivers of tests listen on loopback.
+  const options = { file, queue: 10, allowNetworks: ['127.0.0.0/8'], ...delivery }
+  const now = (): Micros => (Date.now() * 1000) as Micros
+  const alerts = openAlerts(options, access, now)
+  alerts.start({ store, cursors: createCursorCodec(access.cursorSecrets), now }, (error) => {
+    throw error
+  })
   const server = createApiServer({
     store,
     access,
