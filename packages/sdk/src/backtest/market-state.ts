@@ -10,7 +10,7 @@ import {
   type VenueId,
 } from '../domain/index.ts'
 import type { BookEvent } from '../replay/index.ts'
-import { Ladder } from '../tape/index.ts'
+import { ABSENT, Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
 import { LevelInterest, type SpareCounters } from './level-interest.ts'
 import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
@@ -45,8 +45,8 @@ export class InstrumentBook {
   readonly ladder: Ladder = new Ladder(2)
   isStarted = false
   at = 0
-  /** The venue's time of the last row; −1 where it gave none, because numeric fields are not boxed. */
-  source = -1
+  /** The venue's time of the last row; `ABSENT` where it gave none. */
+  source = ABSENT as number
   sequence = 0
   /** Ticks of the venue per tick of the ladder. */
   factor = 1
@@ -128,7 +128,8 @@ export class InstrumentBook {
       this.firstAt = event.at
     }
     this.at = event.at
-    this.source = event.source ?? -1
+    // As the columns have it, because numeric fields are not boxed.
+    this.source = event.columns.source[event.row]!
     this.sequence = event.sequence
     this.rows++
     const { ladder } = this

@@ -1,6 +1,6 @@
 import type { Gap, MarketRecord } from '../domain/index.ts'
 import type { BookEvent, ReferenceEvent } from '../replay/index.ts'
-import { BookColumns } from '../tape/index.ts'
+import { ABSENT, BookColumns } from '../tape/index.ts'
 import { InstrumentBook, MarketState } from './market-state.ts'
 import { References } from './references.ts'
 import type { BookView, MarketView, ReferenceView } from './strategy.ts'
@@ -15,7 +15,8 @@ export function copyRow(event: BookEvent, restarts: boolean): ReceivedRow {
   const from = columns.changeStart(row)
   const to = columns.changeEnd[row]!
   const copy = new BookColumns(columns.priceDecimals, 1, to - from)
-  const head = { received: at, source: -1, venueSeq: -1, channel: -1, journal: 0, flags }
+  const kept = source ?? ABSENT
+  const head = { received: at, source: kept, venueSeq: -1, channel: -1, journal: 0, flags }
   copy.push(head, [...columns.key.subarray(from, to)], [...columns.size.subarray(from, to)])
   const ladder = restarts ? event.ladder.clone() : event.ladder
   const same = { kind: 'book', at, sequence, source, flags, instrument, ladder } as const

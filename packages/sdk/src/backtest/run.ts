@@ -180,7 +180,7 @@ async function runAll(options: RunOptions, params: readonly Params[]): Promise<B
   for await (const batch of all) {
     if (isFirst && records === 'newest') world.assumeRecords(newestOf(events))
     isFirst = false
-    for (const event of batch) world.apply(event)
+    world.applyAll(batch)
     const { observations } = world
     if (observations < next) continue
     next = observations + PROGRESS_EVERY

@@ -1,4 +1,5 @@
 import { POW10, VENUES, type Json } from '../domain/index.ts'
+import { ABSENT } from '../tape/index.ts'
 import type { InstrumentBook, MarketState } from './market-state.ts'
 import type { BookView, LevelView, MarketView } from './strategy.ts'
 
@@ -125,7 +126,7 @@ export class FrozenBook implements BookView {
   }
   get sourceTime(): number | undefined {
     const { source } = this.#book
-    return source < 0 ? undefined : source
+    return source === ABSENT ? undefined : source
   }
   get sequence(): number {
     return this.#book.sequence

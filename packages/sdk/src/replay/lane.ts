@@ -61,7 +61,8 @@ export interface Lane {
 
 /** The rows of one stream, read piece by piece. Subclasses decode them and build events. */
 abstract class RowLane<Columns extends HeadColumns> implements Lane {
-  at: number
+  // A number from the start: a field that was undefined once allocates a number with every store.
+  at = Infinity
   isReady = false
   protected columns: Columns | undefined
   protected received: Float64Array = NOTHING
@@ -227,10 +228,8 @@ export class BookLane extends RowLane<BookColumns> {
     const own = this.columns!
     if (this.emitted !== own) this.begin(own)
     const event = this.current!
-    const source = own.source[row]!
     event.at = this.at as Micros
     event.sequence = this.first + row
-    event.source = source === ABSENT ? undefined : (source as Micros)
     event.flags = shownFlags(own.flags[row]!)
     event.row = row
     this.advance()
@@ -259,7 +258,6 @@ class LaneBookEvent implements BookEvent {
   at = 0 as Micros
   readonly instrument: ReplayInstrument
   sequence = 0
-  source: Micros | undefined = undefined
   flags = 0
   columns: BookColumns
   row = 0
@@ -272,6 +270,12 @@ class LaneBookEvent implements BookEvent {
   constructor(instrument: ReplayInstrument, columns: BookColumns) {
     this.instrument = instrument
     this.columns = columns
+  }
+
+  /** Read from the columns: a field that may be undefined would allocate a number for every row. */
+  get source(): Micros | undefined {
+    const source = this.columns.source[this.row]!
+    return source === ABSENT ? undefined : (source as Micros)
   }
 
   get ladder(): Ladder {
@@ -397,8 +401,8 @@ export class ReferenceLane extends SampleRows {
 
 /** A sorted list of events in memory: market records and edges of gaps. */
 export class ListLane implements Lane {
-  at: number
-  isReady: boolean
+  at = Infinity
+  isReady = false
   private readonly events: readonly ReplayEvent[]
   private next = 0
 
