@@ -38,10 +38,10 @@ export async function startServe(
   child.stdout.on('data', (part) => (text += String(part)))
   child.stderr.on('data', (part) => (text += String(part)))
   // Closed, not only ended: all that it printed is here.
-  let isClosed = false
+  const closed = new AbortController()
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  void ended.then(() => (isClosed = true))
-  while (!/^ {2}curl/m.test(text) && !isClosed) await pause(20)
+  void ended.then(() => closed.abort())
+  while (!/^ {2}curl/m.test(text) && !closed.signal.aborted) await pause(20)
   return {
     url: /(https?:\/\/\S+)\/docs/.exec(text)?.[1] ?? '',
     ops: /^status (\S+)\/ /m.exec(text)?.[1] ?? '',

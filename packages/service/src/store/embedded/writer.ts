@@ -180,11 +180,8 @@ export class Writer {
   }
 
   private write(group: Group, batch: AppendBatch, applied: number): void {
-    const maker: Maker = {
-      origin: batch.origin,
-      recorder: batch.recorder,
-      normalizer: batch.normalizer,
-    }
+    const { origin, recorder, normalizer } = batch
+    const maker: Maker = { origin, recorder, normalizer }
     const { log } = this
     const claims: number[] = []
     const told = { markets: [] as MarketRef[], gaps: [] as Gap[] }
