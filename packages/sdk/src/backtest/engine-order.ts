@@ -27,7 +27,7 @@ export class EngineOrder implements FeeAccumulator {
   readonly outcome: number
   readonly side: 'buy' | 'sell'
   readonly price: number | undefined
-  size: number
+  size = 0
   /** Money to spend instead of a size. */
   readonly money: number | undefined
   readonly timeInForce: TimeInForce
@@ -39,7 +39,7 @@ export class EngineOrder implements FeeAccumulator {
   state: OrderState = 'sent'
   reason: EndReason | undefined
   arrivedAt: number | undefined
-  remaining: number
+  remaining = 0
   filled = 0
   /** Side (0 is a bid) and price in the market's primary book, from the arrival on. */
   bookSide: 0 | 1 = 0
@@ -59,6 +59,10 @@ export class EngineOrder implements FeeAccumulator {
   sentAsk = 0
   /** What happened to the order; undefined where it is not kept. */
   steps: KeptStep[] | undefined
+  /** The place among the orders of the report; −1 where the order is not among them. */
+  place = -1
+  /** The view of an order that has ended, which does not change any more. */
+  private ended: OrderView | undefined
 
   constructor(id: number, parsed: ParsedOrder, sentAt: number) {
     this.id = id
@@ -103,8 +107,9 @@ export class EngineOrder implements FeeAccumulator {
 
   /** A frozen copy for strategies and reports. */
   view(): OrderView {
+    if (this.ended !== undefined) return this.ended
     const decimals = VENUES[this.market.venue].sizeDecimals
-    return Object.freeze({
+    const view: OrderView = Object.freeze({
       id: this.id,
       market: this.market.name,
       venue: this.market.venue,
@@ -121,6 +126,8 @@ export class EngineOrder implements FeeAccumulator {
       arrivedAt: this.arrivedAt,
       tag: this.tag,
     })
+    if (!this.isOpen) this.ended = view
+    return view
   }
 }
 

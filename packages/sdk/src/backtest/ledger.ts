@@ -21,7 +21,8 @@ export type Flows = {
 export class Account {
   readonly venue: VenueId
   readonly start: number
-  cash: number
+  /** A number from the start, like all fields below: one that was undefined once allocates with every store. */
+  cash = 0
   /** Cash set aside for open orders. */
   reserved = 0
   /** The cost of all positions. */
@@ -255,7 +256,7 @@ export class EquityCurve {
   points: EquityPoint[] = []
   /** When the next point is due. */
   due = -Infinity
-  peak: number
+  peak = 0
   drawdown = 0
   private step = 2_000_000
 
@@ -297,7 +298,7 @@ export class Ledger {
   capitalPeak = 0
   capitalTime = 0
   /** Cash and positions at their value, followed from event to event. */
-  equityNow: number
+  equityNow = 0
   private readonly positions: Position[] = []
   private positionValue = 0
   private capitalSince = 0

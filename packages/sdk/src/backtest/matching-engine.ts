@@ -1,5 +1,5 @@
 import { POW10, PriorbookError, printScaled, VENUES } from '../domain/index.ts'
-import type { BookEvent } from '../replay/index.ts'
+import type { BookEvent, TradeEvent } from '../replay/index.ts'
 import type { LimitKeeper } from './account-limits.ts'
 import type { EngineOrder } from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
@@ -156,13 +156,25 @@ export class MatchingEngine {
         level.resize(at, before, after)
         market.awaitExpiry(level.expiresAt)
       } else if (!market.state.inGap && isTouch(book, side, price)) {
-        level.shrinkUnseen(before, after, (order, filled, evidence) => {
-          const next = `${book.market.venue}:${book.key}:${event.sequence}`
-          this.fillMaker(market, order, filled, evidence, [book.rowId, next])
-        })
+        this.shrinkUnseen(market, book, level, before, after, event.sequence)
       }
     }
     if (!isConcerned) market.refreshMask()
+  }
+
+  // Apart, because a function with a closure allocates its variables with every call.
+  private shrinkUnseen(
+    market: RunMarket,
+    book: InstrumentBook,
+    level: RestingLevel<EngineOrder>,
+    before: number,
+    after: number,
+    sequence: number,
+  ): void {
+    level.shrinkUnseen(before, after, (order, filled, evidence) => {
+      const next = `${book.market.venue}:${book.key}:${sequence}`
+      this.fillMaker(market, order, filled, evidence, [book.rowId, next])
+    })
   }
 
   /** The row has been applied. */
@@ -170,7 +182,7 @@ export class MatchingEngine {
     this.queue.now = at
     if (at > market.expireAt) {
       market.expireAt = Infinity
-      for (const level of market.levels.values()) {
+      for (const level of market.levels.list) {
         level.expire(at)
         market.awaitExpiry(level.expiresAt)
       }
@@ -183,7 +195,7 @@ export class MatchingEngine {
   bookRestarts(market: RunMarket, book: InstrumentBook, at: number): void {
     this.queue.now = at
     market.forgetAll()
-    for (const level of market.levels.values()) {
+    for (const level of market.levels.list) {
       level.requeue(book.sizeAt(level.side, level.price))
     }
     if (!market.state.inGap) this.meetBook(market, book)
@@ -197,14 +209,14 @@ export class MatchingEngine {
     price: number,
     size: number,
     isBuy: boolean,
-    row: string,
+    event: TradeEvent,
   ): void {
     this.queue.now = at
     const { state } = market
     if (state.inGap || state.isPolled) return
     const book = state.primary!
     const onFill = (order: EngineOrder, filled: number, evidence: Evidence): void =>
-      this.fillMaker(market, order, filled, evidence, [row, book.rowId])
+      this.fillMaker(market, order, filled, evidence, [tradeId(event), book.rowId])
     let left = size
     for (const level of levelsOf(market, isBuy ? 1 : 0)) {
       if (left === 0 || (isBuy ? level.price > price : level.price < price)) break
@@ -279,7 +291,6 @@ export class MatchingEngine {
       level = new RestingLevel<EngineOrder>(bookSide, bookPrice, model, printLag, order)
       market.addLevel(key, level)
     } else level.orders.push(order)
-    market.updateBest()
     this.awaitClose(market)
     if (order.expires !== undefined) {
       this.queue.add(order.expires - rules.gtdEarly, { kind: 'expire', order })
@@ -440,7 +451,9 @@ export class MatchingEngine {
   private removeEnded(market: RunMarket): void {
     market.isDirty = false
     let isChanged = false
-    for (const [key, { orders }] of market.levels) {
+    const { list } = market.levels
+    for (let place = 0; place < list.length;) {
+      const { orders, price, side } = list[place]!
       for (let index = orders.length - 1; index >= 0; index--) {
         const order = orders[index]!
         if (order.remaining > 0 && order.state === 'resting') continue
@@ -449,14 +462,20 @@ export class MatchingEngine {
         if (order.ending === undefined) this.orders.complete(market, order)
         else this.orders.end(market, order, 'cancelled', order.ending)
       }
-      if (orders.length === 0) {
-        market.dropLevel(key)
+      if (orders.length > 0) place++
+      else {
+        market.dropLevel(price * 2 + side)
         isChanged = true
       }
     }
     if (isChanged) market.updateBest()
     market.updateBusy()
   }
+}
+
+/** The id of a trade's row. */
+export function tradeId({ instrument, sequence }: TradeEvent): string {
+  return `${instrument.venue}:${instrument.key}/trade:${sequence}`
 }
 
 /** What the venue checks before it looks at the book; a reduce-only order is cut to the position. */
@@ -553,7 +572,7 @@ function mostPayable(
 
 /** Levels with resting orders of one side, best price first. */
 function levelsOf(market: RunMarket, side: 0 | 1): RestingLevel<EngineOrder>[] {
-  return [...market.levels.values()]
+  return market.levels.list
     .filter((level) => level.side === side)
     .sort((left, right) => (side === 0 ? right.price - left.price : left.price - right.price))
 }

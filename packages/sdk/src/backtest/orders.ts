@@ -65,8 +65,10 @@ export class Orders {
   readonly open = new Map<number, EngineOrder>()
   /** Called with every order that is sent, where the strategy must remember it. */
   onSent: ((order: EngineOrder) => void) | undefined
-  /** The first orders of the run, for the report. */
-  readonly kept: EngineOrder[] = []
+  /** What happened to the first orders, by id. */
+  readonly explained = new Map<number, readonly KeptStep[]>()
+  /** The first orders of the run, for the report; of those that have ended the view, which is half as large. */
+  private readonly kept: (EngineOrder | OrderView)[] = []
   private readonly queue: EventQueue<RunEvent>
   private readonly ledger: Ledger
   private readonly hooks: StrategyHooks
@@ -98,9 +100,9 @@ export class Orders {
   create(id: number, parsed: ParsedOrder): EngineOrder {
     const order = new EngineOrder(id, parsed, this.queue.now)
     noteQuotes(order)
-    if (id <= this.limits.explain) order.steps = []
+    if (id <= this.limits.explain) this.explained.set(id, (order.steps = []))
     this.open.set(id, order)
-    if (this.kept.length < this.limits.keep) this.kept.push(order)
+    if (this.kept.length < this.limits.keep) order.place = this.kept.push(order) - 1
     this.onSent?.(order)
     return order
   }
@@ -112,8 +114,15 @@ export class Orders {
     )
   }
 
-  find(id: number): EngineOrder | undefined {
-    return this.open.get(id) ?? this.kept.find((order) => order.id === id)
+  /** An order that is open or among those of the report. */
+  find(id: number): OrderView | undefined {
+    const order = this.open.get(id) ?? this.kept.find((each) => each.id === id)
+    return order === undefined ? undefined : viewOf(order)
+  }
+
+  /** The first orders of the run, for the report. */
+  views(): readonly OrderView[] {
+    return this.kept.map(viewOf)
   }
 
   /** Sets cash and units aside for the rest of an order. */
@@ -171,6 +180,7 @@ export class Orders {
     order.state = 'filled'
     this.tally.whole++
     this.open.delete(order.id)
+    this.keepEnded(order)
     this.notify(order)
   }
 
@@ -195,7 +205,12 @@ export class Orders {
     if (order.steps !== undefined) {
       this.step(order, { rule: `${state}${reason === undefined ? '' : `: ${reason}`}` })
     }
+    this.keepEnded(order)
     this.notify(order)
+  }
+
+  private keepEnded(order: EngineOrder): void {
+    if (order.place >= 0) this.kept[order.place] = order.view()
   }
 
   /** Ends an order that the venue does not accept. */
@@ -273,6 +288,10 @@ export class Orders {
     if (rows !== undefined) known.rows = rows
     order.steps.push(known)
   }
+}
+
+function viewOf(order: EngineOrder | OrderView): OrderView {
+  return order instanceof EngineOrder ? order.view() : order
 }
 
 /** The most cash that the rest of an order can need: at its limit, with the highest fee. */

@@ -3,6 +3,7 @@ import type { EngineOrder } from './engine-order.ts'
 import type { Ledger, Position } from './ledger.ts'
 import type { MarketState } from './market-state.ts'
 import type { RestingLevel } from './queue.ts'
+import { RestingLevels } from './resting-levels.ts'
 import { MarketStatistics } from './statistics.ts'
 
 /** One run in one market: its position, its resting orders and its statistics. */
@@ -12,7 +13,7 @@ export class RunMarket {
   readonly statistics = new MarketStatistics()
   readonly breakdown = new Breakdown()
   /** Resting orders by level key (price × 2 + side) of the primary book. */
-  readonly levels = new Map<number, RestingLevel<EngineOrder>>()
+  readonly levels: RestingLevels = new RestingLevels()
   /** Units that this run has consumed of recorded levels, by level key. */
   readonly consumed = new Map<number, number>()
   /** The highest bid and the lowest ask of resting orders. */
@@ -42,9 +43,17 @@ export class RunMarket {
   /** Resting orders in the order of their arrival. */
   resting(): EngineOrder[] {
     const all: EngineOrder[] = []
-    for (const { orders } of this.levels.values()) for (const order of orders) all.push(order)
-    if (all.length < 2) return all
-    return all.sort((left, right) => left.enteredAt - right.enteredAt || left.id - right.id)
+    // Levels are in the order in which they were added, so most orders are sorted already.
+    let isSorted = true
+    let last: EngineOrder | undefined
+    for (const { orders } of this.levels.list) {
+      for (const order of orders) {
+        if (last !== undefined && byArrival(last, order) > 0) isSorted = false
+        all.push(order)
+        last = order
+      }
+    }
+    return isSorted ? all : all.sort(byArrival)
   }
 
   /** Notes units of a recorded level as consumed. */
@@ -70,9 +79,12 @@ export class RunMarket {
 
   /** Adds a level with resting orders. */
   addLevel(key: number, level: RestingLevel<EngineOrder>): void {
-    this.levels.set(key, level)
+    this.levels.add(key, level)
     this.state.interest.add(key, 1)
     this.mask |= maskOf(key)
+    if (level.side === 0) this.bestBid = Math.max(this.bestBid, level.price)
+    else this.bestAsk = Math.min(this.bestAsk, level.price)
+    this.widenBounds()
   }
 
   /** Removes a level without orders. */
@@ -92,9 +104,13 @@ export class RunMarket {
     const level = this.levels.get(key)
     const index = level?.orders.indexOf(order) ?? -1
     if (level !== undefined && index >= 0) {
-      level.orders.splice(index, 1)
-      if (level.orders.length === 0) this.dropLevel(key)
-      this.updateBest()
+      const { orders } = level
+      if (orders.length > 1) orders.splice(index, 1)
+      else {
+        orders.pop()
+        this.dropLevel(key)
+        this.updateBest()
+      }
     }
     this.updateBusy()
   }
@@ -119,7 +135,7 @@ export class RunMarket {
   /** Clears the bits of levels that are gone. */
   refreshMask(): void {
     let mask = 0
-    for (const key of this.levels.keys()) mask |= maskOf(key)
+    for (const { side, price } of this.levels.list) mask |= maskOf(price * 2 + side)
     for (const key of this.consumed.keys()) mask |= maskOf(key)
     this.mask = mask
   }
@@ -136,12 +152,16 @@ export class RunMarket {
   updateBest(): void {
     this.bestBid = 0
     this.bestAsk = Infinity
-    for (const { side, price } of this.levels.values()) {
+    for (const { side, price } of this.levels.list) {
       if (side === 0) this.bestBid = Math.max(this.bestBid, price)
       else this.bestAsk = Math.min(this.bestAsk, price)
     }
     this.widenBounds()
   }
+}
+
+function byArrival(left: EngineOrder, right: EngineOrder): number {
+  return left.enteredAt - right.enteredAt || left.id - right.id
 }
 
 /** The bit of a level key in masks of 32 levels; neighbouring prices have different bits. */

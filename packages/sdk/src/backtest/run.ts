@@ -247,10 +247,12 @@ export class RunSet {
           return own.map((_, place) => reportOf(place))
         },
         why(id) {
-          const order = own[0]!.orders.find(id)
+          const { orders } = own[0]!
+          const order = orders.find(id)
+          const steps = orders.explained.get(id) ?? []
           return order === undefined
             ? undefined
-            : { order: order.view(), steps: Object.freeze((order.steps ?? []).map(toWhyStep)) }
+            : { order, steps: Object.freeze(steps.map(toWhyStep)) }
         },
       }
     })

@@ -25,14 +25,18 @@ export function glanceAt(
   outcome: number,
 ): PackedGlance {
   const isSame = outcome === book.outcome
-  const packed: number[] = [0]
-  packed[0] = packSide(packed, book, consumed, isSame, isSame ? 0 : 1)
-  packSide(packed, book, consumed, isSame, isSame ? 1 : 0)
+  // Of full length at once and cut at the end: an array that grows is copied, and keeps the room that it has left.
+  const packed = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+  const bids = packSide(packed, 1, book, consumed, isSame, isSame ? 0 : 1)
+  packed[0] = bids
+  const asks = packSide(packed, 1 + 2 * bids, book, consumed, isSame, isSame ? 1 : 0)
+  packed.length = 1 + 2 * (bids + asks)
   return packed
 }
 
 function packSide(
   packed: number[],
+  from: number,
   { ladder, factor }: MatchBook,
   consumed: ReadonlyMap<number, number>,
   isSame: boolean,
@@ -42,9 +46,9 @@ function packSide(
   let tick = side === 0 ? ladder.bestBid : ladder.bestAsk
   let count = 0
   for (; tick !== end && count < GLANCE_DEPTH; count++) {
-    const used = consumed.get(tick * factor * 2 + side) ?? 0
-    packed.push(shownPrice(isSame ? tick : ladder.one - tick, ladder.one))
-    packed.push(ladder.sizeAt(tick * 2 + side) - used)
+    const used = consumed.size === 0 ? 0 : (consumed.get(tick * factor * 2 + side) ?? 0)
+    packed[from + count * 2] = shownPrice(isSame ? tick : ladder.one - tick, ladder.one)
+    packed[from + count * 2 + 1] = ladder.sizeAt(tick * 2 + side) - used
     tick = side === 0 ? ladder.nextBid(tick) : ladder.nextAsk(tick)
   }
   return count

@@ -19,6 +19,7 @@ import type {
 } from '../replay/index.ts'
 import { SpareCounters } from './level-interest.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
+import { tradeId } from './matching-engine.ts'
 import { PRICE_ONE, shownPrice } from './money.ts'
 import type { DataEvent } from './feeds/data-feed.ts'
 import { References } from './references.ts'
@@ -262,22 +263,28 @@ export class World implements RunEnvironment {
         if (own === undefined || own.levels.size === 0) continue
         const isBeyond = isBuy ? own.bestAsk > bookPrice : own.bestBid < bookPrice
         if (isBeyond && !own.isDirty && !run.hooks.hasDeferred) continue
-        run.engine.printed(own, at, bookPrice, size, isBuy, tradeId(event))
+        run.engine.printed(own, at, bookPrice, size, isBuy, event)
       }
     }
-    let view: TradeView | undefined
+    for (const { options } of this.runs) {
+      if (options.strategy.onTrade !== undefined) return this.showTrade(event, book)
+    }
+  }
+
+  private showTrade(event: TradeEvent, { market, outcome }: InstrumentBook): void {
+    const { at, price, size, taker, instrument } = event
+    const view: TradeView = Object.freeze({
+      market: market.name,
+      outcome,
+      price: shownPrice(price, market.one),
+      size: size / POW10[instrument.sizeDecimals]!,
+      taker,
+      time: at,
+      id: tradeId(event),
+    })
     for (const run of this.runs) {
       if (run.options.strategy.onTrade === undefined) continue
-      view ??= Object.freeze({
-        market: market.name,
-        outcome: book.outcome,
-        price: shownPrice(price, market.one),
-        size: size / POW10[instrument.sizeDecimals]!,
-        taker,
-        time: at,
-        id: tradeId(event),
-      })
-      run.receive(at, 'onTrade', (strategy, context) => strategy.onTrade!(view!, context))
+      run.receive(at, 'onTrade', (strategy, context) => strategy.onTrade!(view, context))
     }
   }
 
@@ -527,10 +534,6 @@ function samplePrices(book: InstrumentBook, at: number): void {
       price === null ? null : PRICE_ONE - price
     market.prices.add(at, other(ask), other(bid))
   }
-}
-
-function tradeId({ instrument, sequence }: TradeEvent): string {
-  return `${instrument.venue}:${instrument.key}/trade:${sequence}`
 }
 
 // True where a row changes a level that concerns a run.

@@ -76,7 +76,7 @@ export function buildReport(
     breakdown: breakdownOf(run),
     equity: ledger.curve.points.map(({ at, equity, capital }) => [at, equity, capital]),
     settlements: run.settlements,
-    orders_kept: orders.kept.map((order) => order.view()),
+    orders_kept: orders.views(),
     fills_kept: engine.fills,
     logs: hooks.logs,
     prices: pricesOf(world, run),

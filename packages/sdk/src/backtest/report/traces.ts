@@ -23,11 +23,11 @@ export function pricesOf(world: World, run: StrategyRun): Report['prices'] {
 /** How much was ahead of resting orders when they joined the queue and at each of their fills. */
 export function queueOf({ orders }: StrategyRun): Report['queue'] {
   const points: { order: number; at: number; ahead: string }[] = []
-  for (const { id, market, steps } of orders.kept) {
-    for (const { at, ahead } of steps ?? []) {
+  for (const { id, venue } of orders.views()) {
+    for (const { at, ahead } of orders.explained.get(id) ?? []) {
       if (ahead === undefined) continue
       if (points.length === MAX_QUEUE_POINTS) return points
-      points.push({ order: id, at, ahead: printScaled(ahead, VENUES[market.venue].sizeDecimals) })
+      points.push({ order: id, at, ahead: printScaled(ahead, VENUES[venue].sizeDecimals) })
     }
   }
   return points
