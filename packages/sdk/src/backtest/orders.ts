@@ -67,7 +67,7 @@ export class Orders {
   onSent: ((order: EngineOrder) => void) | undefined
   /** What happened to the first orders, by id. */
   readonly explained = new Map<number, readonly KeptStep[]>()
-  /** The first orders of the run, for the report; of those that have ended the view, which is half as large. */
+  /** The first orders of the run, for the report; of those that have ended only the view. */
   private readonly kept: (EngineOrder | OrderView)[] = []
   private readonly queue: EventQueue<RunEvent>
   private readonly ledger: Ledger

@@ -32,8 +32,8 @@ export function fileSource(path: string, pool = new FilePool(openFile)): FileSou
     async *open(signal) {
       const file = await openFile(path)
       try {
-        // One buffer for all blocks: a block is valid until the next one is requested. Not a `Buffer`, whose
-        // views cost twice as much.
+        // One buffer for all blocks: a block is valid until the next one is requested. Not a `Buffer`, so
+        // that all columns of a chunk are arrays of one kind.
         const buffer = new Uint8Array(BLOCK)
         for (;;) {
           signal.throwIfAborted()
