@@ -72,6 +72,9 @@ const DATASETS: Readonly<Record<string, string>> = {
   contracts: 'list',
   contract_snapshots: 'list',
   contract_spreads: 'list',
+  // Lists that are one answer.
+  coverage: 'list',
+  coverage_days: 'list',
 }
 
 // The client chooses how values are written: decimals and times have types in Python.
@@ -200,7 +203,10 @@ function toMethodText(method: Method, isAsync: boolean): string {
   const { name, summary, address, path, query, data, isWalk, write } = method
   const walk = `${isAsync ? 'Async' : ''}Walk`
   const row = data.replace(/^list\[(.*)\]$/, '$1')
-  const returned = isWalk ? `${walk}[${row}]` : `Answer[${data}]`
+  const dataset = DATASETS[name]
+  const isList = !isWalk && dataset === 'list'
+  const list = `${isAsync ? 'Async' : ''}ListAnswer`
+  const returned = isWalk ? `${walk}[${row}]` : isList ? `${list}[${row}]` : `Answer[${data}]`
   const given = [...query].filter(([key]) => !isWalk || key !== 'cursor')
   const options = given.map(([key, { type, isRequired }]) =>
     isRequired ? `${pythonName(key)}: ${type}` : `${pythonName(key)}: ${type} | None = None`,
@@ -215,7 +221,6 @@ function toMethodText(method: Method, isAsync: boolean): string {
   const wire = given.map(([key]) => `                ${JSON.stringify(key)}: ${pythonName(key)},\n`)
   const filled = path.reduce((text, key) => text.replace(`{${key}}`, `{quoted(${key})}`), address)
   const where = `${path.length === 0 ? '' : 'f'}${JSON.stringify(filled)}`
-  const dataset = DATASETS[name]
   const more = isWalk
     ? `            resume=resume,\n${dataset === undefined ? '' : `            dataset=${JSON.stringify(dataset)},\n`}`
     : ''
@@ -230,8 +235,8 @@ function toMethodText(method: Method, isAsync: boolean): string {
       `            ${data},\n            "${write.method}",\n            ${where},\n            ${body},\n        )\n`
     )
   }
-  const call = `self._${isWalk ? 'walk' : isBooks(name) ? 'books' : 'one'}(`
-  const type = isBooks(name) ? '' : `            ${isWalk ? row : data},\n`
+  const call = `self._${isWalk ? 'walk' : isList ? 'list' : isBooks(name) ? 'books' : 'one'}(`
+  const type = isBooks(name) ? '' : `            ${isWalk || isList ? row : data},\n`
   return (
     `\n    ${isPlainAsync ? 'async ' : ''}def ${name}(\n` +
     args.map((one) => `        ${one},\n`).join('') +
@@ -262,7 +267,7 @@ from typing import Any
 
 from priorbook._caller import AsyncCaller, AsyncMarketCaller, Caller, MarketCaller
 from priorbook._query import ${[...inputs, 'quoted'].join(', ')}
-from priorbook._walk import Answer, AsyncWalk, Walk
+from priorbook._walk import Answer, AsyncListAnswer, AsyncWalk, ListAnswer, Walk
 from priorbook.models import (
 ${list})
 `

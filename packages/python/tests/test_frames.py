@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import datetime, timezone
 from decimal import Decimal
 from typing import Any
@@ -11,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 from conftest import VENUES, Server
-from priorbook import Client
+from priorbook import AsyncClient, Client
 from priorbook._row_tables import schema_of
 from priorbook._venues import VENUES as FACTS
-from priorbook.models import Contract, Event, Gap, ListedMarket, ParityDay
+from priorbook.models import CalendarDay, Contract, DatasetCoverage, Event, Gap, ListedMarket, ParityDay
 
 STYLE = {"number_format": "string", "time_format": "epoch_us"}
 MARKET_DATASETS = [
@@ -118,6 +119,38 @@ def test_lists_of_a_venue_equal_their_pages(
                 assert same_nested(row[key], value), (key, row[key], value)
 
 
+def test_coverage_equals_its_answers(client: Client, past: Server, busiest: dict[str, ListedMarket]) -> None:
+    queries: list[tuple[str, str, dict[str, Any]]] = [
+        ("coverage", "/v3/coverage", {}),
+        *(("coverage", "/v3/coverage", {"venue": venue}) for venue in VENUES),
+        *(("coverage", "/v3/coverage", {"venue": venue, "market": busiest[venue].market_id}) for venue in VENUES),
+        *(("coverage_days", "/v3/coverage/days", {"venue": venue}) for venue in VENUES),
+    ]
+    for name, path, query in queries:
+        answer = getattr(client, name)(**query)
+        expected = past.ask(path, **query, **STYLE)["data"]
+        table = answer.to_arrow()
+        assert table.num_rows == len(answer.data) == len(expected) > 0
+        assert table.column_names == list(expected[0])
+        for row, page in zip(table.to_pylist(), expected, strict=True):
+            for key, value in page.items():
+                assert same_nested(row[key], value), (path, query, key, row[key], value)
+        assert answer.to_polars().to_dicts() == table.to_pylist()
+        assert list(answer.to_pandas().columns) == table.column_names
+
+
+def test_coverage_is_awaited_with_the_same_columns(client: Client, past: Server) -> None:
+    async def read() -> pa.Table:
+        async with AsyncClient(past.url, past.key) as other:
+            answer = await other.coverage()
+            assert answer.data == client.coverage().data
+            table = await answer.to_arrow()
+            assert (await answer.to_polars()).height == len(await answer.to_pandas()) == table.num_rows
+            return table
+
+    assert asyncio.run(read()).equals(client.coverage().to_arrow())
+
+
 def test_aligned_prices_of_a_contract_equal_their_pages(client: Client, past: Server) -> None:
     contract = next(iter(client.contracts(kind="up_down")))
     assert contract.opens is not None
@@ -141,6 +174,8 @@ def test_aligned_prices_of_a_contract_equal_their_pages(client: Client, past: Se
         ("/v3/events", Event),
         ("/v3/markets", ListedMarket),
         ("/v3/parity", ParityDay),
+        ("/v3/coverage", DatasetCoverage),
+        ("/v3/coverage/days?venue=venueb", CalendarDay),
     ],
 )
 def test_types_of_lists_are_those_of_the_models(past: Server, path: str, model: Any) -> None:

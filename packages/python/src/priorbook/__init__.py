@@ -3,7 +3,7 @@
 from priorbook._columns import Decimals, Shape
 from priorbook._query import DecimalInput, TimeInput
 from priorbook._retry import RetryEvent, RetryPolicy
-from priorbook._walk import Answer, AsyncWalk, Page, Walk
+from priorbook._walk import Answer, AsyncListAnswer, AsyncWalk, ListAnswer, Page, Walk
 from priorbook.backtesting import Backtest, backtest
 from priorbook.client import AsyncClient, AsyncFrame, AsyncMarketClient, Client, Frame, MarketClient
 from priorbook.errors import (
@@ -41,6 +41,7 @@ __all__ = [
     "ApiError",
     "AsyncClient",
     "AsyncFrame",
+    "AsyncListAnswer",
     "AsyncMarketClient",
     "AsyncWalk",
     "AuthenticationError",
@@ -59,6 +60,7 @@ __all__ = [
     "IncompleteFileError",
     "IncompleteWalkError",
     "Level",
+    "ListAnswer",
     "LiveOptions",
     "MarketClient",
     "NetworkError",

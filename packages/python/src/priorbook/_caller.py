@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import httpx
 
@@ -13,9 +13,14 @@ from priorbook._body import Body
 from priorbook._http import Send, Settings, Steps, Write, request_steps
 from priorbook._query import Query, quoted
 from priorbook._venues import VENUES
-from priorbook._walk import Answer, AsyncWalk, Plan, Walk, parse_answer
+from priorbook._walk import Answer, AsyncListAnswer, AsyncWalk, ListAnswer, Plan, Walk, parse_answer
 from priorbook.errors import ClientError
 from priorbook.models import Book
+
+if TYPE_CHECKING:
+    import pyarrow
+
+    from priorbook._columns import Decimals
 
 T = TypeVar("T")
 
@@ -71,6 +76,11 @@ class Base:
             write=Write(method, body),
         )
 
+    def table_steps(self, row_type: Any, path: str, query: Query, decimals: Decimals) -> Steps[pyarrow.Table]:
+        from priorbook._list_tables import list_steps
+
+        return list_steps(self, path, Plan(row_type, query, None, "list", None), shape="wide", decimals=decimals)
+
 
 class Caller(Base):
     """Calls routes and waits for the answers."""
@@ -117,6 +127,13 @@ class Caller(Base):
 
     def _one(self, data_type: Any, path: str, query: Query) -> Answer[Any]:
         return self._answer(data_type, path, query)
+
+    def _list(self, row_type: Any, path: str, query: Query) -> ListAnswer[Any]:
+        def read(decimals: Decimals) -> pyarrow.Table:
+            return self._run(self.table_steps(row_type, path, query, decimals))
+
+        answer = self._answer(list[row_type], path, query)
+        return ListAnswer(answer.data, answer.meta, answer.request_id, answer.next_cursor, answer.more, read)
 
     def _write(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Answer[Any]:
         return self._run(self.write_steps(data_type, method, path, body))
@@ -173,6 +190,13 @@ class AsyncCaller(Base):
 
     async def _one(self, data_type: Any, path: str, query: Query) -> Answer[Any]:
         return await self._answer(data_type, path, query)
+
+    async def _list(self, row_type: Any, path: str, query: Query) -> AsyncListAnswer[Any]:
+        async def read(decimals: Decimals) -> pyarrow.Table:
+            return await self._run(self.table_steps(row_type, path, query, decimals))
+
+        answer = await self._answer(list[row_type], path, query)
+        return AsyncListAnswer(answer.data, answer.meta, answer.request_id, answer.next_cursor, answer.more, read)
 
     async def _write(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Answer[Any]:
         return await self._run(self.write_steps(data_type, method, path, body))

@@ -7,7 +7,7 @@ from typing import Any
 
 from priorbook._caller import AsyncCaller, AsyncMarketCaller, Caller, MarketCaller
 from priorbook._query import DecimalInput, TimeInput, quoted
-from priorbook._walk import Answer, AsyncWalk, Walk
+from priorbook._walk import Answer, AsyncListAnswer, AsyncWalk, ListAnswer, Walk
 from priorbook.models import (
     Alert,
     AlertCreated,
@@ -221,10 +221,10 @@ class Routes(Caller):
         *,
         venue: VenueId | None = None,
         market: str | None = None,
-    ) -> Answer[list[Coverage]]:
+    ) -> ListAnswer[Coverage]:
         """What was captured, and since when."""
-        return self._one(
-            list[Coverage],
+        return self._list(
+            Coverage,
             "/v3/coverage",
             {
                 "venue": venue,
@@ -238,10 +238,10 @@ class Routes(Caller):
         venue: VenueId,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
-    ) -> Answer[list[CalendarDay]]:
+    ) -> ListAnswer[CalendarDay]:
         """What was observed of a venue, day by day."""
-        return self._one(
-            list[CalendarDay],
+        return self._list(
+            CalendarDay,
             "/v3/coverage/days",
             {
                 "venue": venue,
@@ -1209,10 +1209,10 @@ class AsyncRoutes(AsyncCaller):
         *,
         venue: VenueId | None = None,
         market: str | None = None,
-    ) -> Answer[list[Coverage]]:
+    ) -> AsyncListAnswer[Coverage]:
         """What was captured, and since when."""
-        return await self._one(
-            list[Coverage],
+        return await self._list(
+            Coverage,
             "/v3/coverage",
             {
                 "venue": venue,
@@ -1226,10 +1226,10 @@ class AsyncRoutes(AsyncCaller):
         venue: VenueId,
         start_time: TimeInput | None = None,
         end_time: TimeInput | None = None,
-    ) -> Answer[list[CalendarDay]]:
+    ) -> AsyncListAnswer[CalendarDay]:
         """What was observed of a venue, day by day."""
-        return await self._one(
-            list[CalendarDay],
+        return await self._list(
+            CalendarDay,
             "/v3/coverage/days",
             {
                 "venue": venue,

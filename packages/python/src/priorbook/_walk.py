@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import httpx
@@ -48,6 +48,52 @@ class Answer(Generic[T]):
     def gaps(self) -> list[Gap]:
         """What was not observed between the row before and the last row."""
         return self.meta.gaps
+
+
+@dataclass(frozen=True)
+class ListAnswer(Answer[list[Row]]):
+    """A list that is one answer. Its columns are requested as Arrow when they are asked for."""
+
+    _read: Callable[[Decimals], pyarrow.Table] = field(repr=False, compare=False)
+
+    def to_arrow(self, *, decimals: Decimals = "decimal") -> pyarrow.Table:
+        """All rows as columns."""
+        return self._read(decimals)
+
+    def to_polars(self, *, decimals: Decimals = "decimal") -> polars.DataFrame:
+        """All rows as a DataFrame of polars."""
+        from priorbook._frames import to_polars
+
+        return to_polars(self.to_arrow(decimals=decimals))
+
+    def to_pandas(self, *, decimals: Decimals = "decimal") -> pandas.DataFrame:
+        """All rows as a DataFrame of pandas, with Arrow types, so that decimals stay exact."""
+        from priorbook._frames import to_pandas
+
+        return to_pandas(self.to_arrow(decimals=decimals))
+
+
+@dataclass(frozen=True)
+class AsyncListAnswer(Answer[list[Row]]):
+    """A list that is one answer, as ``ListAnswer``, for programs that await."""
+
+    _read: Callable[[Decimals], Awaitable[pyarrow.Table]] = field(repr=False, compare=False)
+
+    async def to_arrow(self, *, decimals: Decimals = "decimal") -> pyarrow.Table:
+        """All rows as columns."""
+        return await self._read(decimals)
+
+    async def to_polars(self, *, decimals: Decimals = "decimal") -> polars.DataFrame:
+        """All rows as a DataFrame of polars."""
+        from priorbook._frames import to_polars
+
+        return to_polars(await self.to_arrow(decimals=decimals))
+
+    async def to_pandas(self, *, decimals: Decimals = "decimal") -> pandas.DataFrame:
+        """All rows as a DataFrame of pandas, with Arrow types, so that decimals stay exact."""
+        from priorbook._frames import to_pandas
+
+        return to_pandas(await self.to_arrow(decimals=decimals))
 
 
 @dataclass(frozen=True)

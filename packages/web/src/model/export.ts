@@ -33,7 +33,7 @@ export function toDownloadParams(
 
 // The routes whose answers are rows, which can also be tables.
 const ROWS =
-  /\/(gaps|markets|events|contracts|spreads|revisions|snapshots|orderbook|trades|timeseries|changes)$/
+  /\/(gaps|coverage|days|markets|events|contracts|spreads|revisions|snapshots|orderbook|trades|timeseries|changes)$/
 // Lists that a page shows a screen at a time; a file has as many rows as one answer can.
 const LISTS = /\/(markets|events|contracts)$/
 

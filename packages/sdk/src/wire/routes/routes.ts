@@ -276,11 +276,18 @@ export const ROUTES = {
   },
   coverage: {
     address: '/v3/coverage',
-    query: { venue: VENUE_PARAM, market: textParam(200), ...STYLE_PARAMS },
+    query: { venue: VENUE_PARAM, market: textParam(200), ...STYLE_PARAMS, ...TABLE_FORMAT_PARAM },
+    ...TABLES,
   },
   coverage_days: {
     address: '/v3/coverage/days',
-    query: { venue: required(VENUE_PARAM), ...RANGE_PARAMS, ...STYLE_PARAMS },
+    query: {
+      venue: required(VENUE_PARAM),
+      ...RANGE_PARAMS,
+      ...STYLE_PARAMS,
+      ...TABLE_FORMAT_PARAM,
+    },
+    ...TABLES,
   },
   bulk: {
     address: '/v3/bulk',

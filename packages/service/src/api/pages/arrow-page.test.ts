@@ -14,7 +14,7 @@ import {
 } from '@priorbook/sdk/wire'
 import { createTestServer } from '../server.testing.ts'
 import { toArrowPage } from './arrow-page.ts'
-import { A_MARKET, at, createCatalogueStore } from './fixture.testing.ts'
+import { A_MARKET, at, B_MARKET, createCatalogueStore } from './fixture.testing.ts'
 
 type Row = Readonly<Record<string, unknown>>
 
@@ -29,6 +29,11 @@ const LISTS = [
   '/v3/btc/markets?',
   `/v3/venuea-prediction/${A_MARKET}/revisions?`,
   '/v3/parity?',
+  '/v3/coverage?',
+  '/v3/coverage?venue=venueb',
+  `/v3/coverage?venue=venuea&market=${A_MARKET}`,
+  `/v3/coverage?market=${B_MARKET}`,
+  '/v3/coverage/days?venue=venuea',
 ]
 
 async function server() {
@@ -51,6 +56,29 @@ describe('a list as Arrow', () => {
     expect(rows).toEqual(data.map((row, index) => toColumns(row, rows[index])))
     // The fixture has no failed checks.
     expect(rows.length).toBeGreaterThanOrEqual(list.includes('/parity') ? 0 : 1)
+  })
+
+  it.each([
+    ['coverage', '/v3/coverage?'],
+    ['coverage', `/v3/coverage?market=${A_MARKET}`],
+    ['day', '/v3/coverage/days?venue=venuea'],
+  ])('of coverage, lines typed %s, comes as NDJSON and CSV too: %s', async (type, list) => {
+    const ask = await server()
+    const { data, meta } = (await ask(`${list}&number_format=string`)).json() as {
+      data: Row[]
+      meta: { notices: object[] }
+    }
+    const linesOf = async (format: string): Promise<string[]> => {
+      const { text } = await ask(`${list}&number_format=string&format=${format}`)
+      return text.trimEnd().split('\n')
+    }
+    expect((await linesOf('ndjson')).map((line) => JSON.parse(line) as unknown)).toEqual([
+      ...data.map((row) => ({ type, ...row })),
+      ...meta.notices.map((notice) => ({ type: 'notice', ...notice })),
+    ])
+    const [head, ...rows] = await linesOf('csv')
+    expect(head!.split(',')).toEqual(Object.keys(data[0]!))
+    expect(rows).toEqual(data.map((row) => Object.values(row).map(cellOf).join(',')))
   })
 
   it('is walked by the links of its pages, whose columns are the same, up to the receipt', async () => {
@@ -137,6 +165,13 @@ describe('columns', () => {
     },
   )
 })
+
+/** A cell of CSV: what is not a plain value is JSON text, and quotes are doubled (RFC 4180). */
+function cellOf(value: unknown): string {
+  if (value === null) return ''
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
+}
 
 /** Rows as JSON has them: decimals as text, times as microseconds. */
 function readRows(bytes: Uint8Array): Row[] {

@@ -1,7 +1,15 @@
 import { DAY_MICROS, startOfDay } from '@priorbook/sdk/domain'
-import { contractOf, DOCUMENTED_DAYS, Problem, timeJson } from '@priorbook/sdk/wire'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
-import { styleOf } from '../pages/page.ts'
+import {
+  CALENDAR_DAY_SCHEMA,
+  contractOf,
+  DOCUMENTED_DAYS,
+  membersOf,
+  Problem,
+  timeJson,
+} from '@priorbook/sdk/wire'
+import { answerRows } from '../pages/answer-rows.ts'
+import { presentNotices, windowNotice } from '../pages/notices.ts'
+import { tableStyle } from '../pages/page.ts'
 import { DayTally } from '../markets/coverage.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
 import { defineRoute, type Route } from '../route.ts'
@@ -11,10 +19,11 @@ const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
 /** A venue's books day by day. */
 export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
   contractOf('coverage_days'),
-  async ({ query, grant }, context) => {
+  async (request, context) => {
+    const { query, grant } = request
     const { venue } = query
     grant.requireVenue(venue)
-    const style = styleOf(query)
+    const style = tableStyle(request)
     const now = context.now()
     const end = Math.min(query.end_time ?? now, now)
     const asked = query.start_time ?? Math.max(0, end - (DEFAULT_DAYS - 1) * DAY_MICROS)
@@ -42,15 +51,16 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     const started = await context.store.fact(captureFact(venue))
     const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
     const range = { asked, window, from: Math.max(asked, window), end }
-    return {
-      kind: 'data',
-      data,
-      count: data.length,
+    return answerRows(request, {
+      type: 'day',
+      rows: data,
+      columns: membersOf(CALENDAR_DAY_SCHEMA),
+      schema: CALENDAR_DAY_SCHEMA,
       meta: {
         range: { start_time: timeJson(from, style), end_time: timeJson(end, style) },
         capture_started_time: timeJson(started, style),
-        ...noticeMeta(windowNotice(range), plan.notice),
       },
-    }
+      notices: presentNotices(windowNotice(range), plan.notice),
+    })
   },
 )

@@ -1,6 +1,9 @@
 import { DATASET_FLOORS, VENUE_IDS } from '@priorbook/sdk/domain'
 import {
   contractOf,
+  DATASET_COVERAGE_SCHEMA,
+  INSTRUMENT_COVERAGE_SCHEMA,
+  membersOf,
   timeJson,
   toGapJson,
   toMarketJson,
@@ -8,8 +11,9 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { MarketState } from '../../store/store.ts'
-import { noticeMeta, removedMarkets, windowNotice } from '../pages/notices.ts'
-import { styleOf } from '../pages/page.ts'
+import { answerRows } from '../pages/answer-rows.ts'
+import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
+import { tableStyle } from '../pages/page.ts'
 import { coverageDays, millis, printDay, toDayJson, toDataset } from '../markets/coverage.ts'
 import { findAnywhere, sees, venuesOf } from '../markets/find.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
@@ -23,7 +27,7 @@ export const COVERAGE_ROUTE: Route = defineRoute(
   async (request, context) => {
     const { query, grant } = request
     const { venue, market } = query
-    const style = styleOf(query)
+    const style = tableStyle(request)
     if (venue !== undefined) grant.requireVenue(venue)
     if (market === undefined) {
       const plan = new PlanFilter(grant)
@@ -35,7 +39,14 @@ export const COVERAGE_ROUTE: Route = defineRoute(
       )
       const data = await Promise.all(floors.map((floor) => toDataset(context, floor, style)))
       const gone = await removedMarkets(context, venuesOf(grant, venue), 0)
-      return { kind: 'data', data, count: data.length, meta: noticeMeta(gone, plan.notice) }
+      return answerRows(request, {
+        type: 'coverage',
+        rows: data,
+        columns: membersOf(DATASET_COVERAGE_SCHEMA),
+        schema: DATASET_COVERAGE_SCHEMA,
+        meta: {},
+        notices: presentNotices(gone, plan.notice),
+      })
     }
     const state = await findAnywhere(context, grant, market, venue)
     const window = grant.windowStart(context.now())
@@ -45,12 +56,14 @@ export const COVERAGE_ROUTE: Route = defineRoute(
     }
     const opened = state.record.openTime ?? window
     const range = { asked: opened, window, from: Math.max(opened, window), end: context.now() }
-    return {
-      kind: 'data',
-      data,
-      count: data.length,
-      meta: { market: toMarketJson(state, style), ...noticeMeta(windowNotice(range)) },
-    }
+    return answerRows(request, {
+      type: 'coverage',
+      rows: data,
+      columns: membersOf(INSTRUMENT_COVERAGE_SCHEMA),
+      schema: INSTRUMENT_COVERAGE_SCHEMA,
+      meta: { market: toMarketJson(state, style) },
+      notices: presentNotices(windowNotice(range)),
+    })
   },
 )
 
