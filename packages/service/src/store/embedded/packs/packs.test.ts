@@ -182,7 +182,7 @@ describe('packed chunks', () => {
     await expectWhole(writer)
   })
 
-  test('survive a kill of the packer at any moment', { timeout: 900_000 }, async () => {
+  test('survive a kill of the packer at any moment', { timeout: KILLS * 60_000 }, async () => {
     let tape = copyTape()
     const random = createRandom(7)
     const child = fileURLToPath(new URL('pack-writer.testing.ts', import.meta.url))
