@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { cpSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { BookColumns, BookDecoder, Ladder, loadBase, openChunk } from '@priorbook/sdk/tape'
@@ -11,16 +11,20 @@ import { openEmbeddedStore } from '../packages/service/src/store/embedded/open.t
 import type { InstrumentRef, Store } from '../packages/service/src/store/store.ts'
 import { measureAppend } from './append.ts'
 import { readFeeds } from './lib/feed.ts'
+import { measureAudits } from './lib/audits.ts'
+import { CpuSum } from './lib/cpu-sum.ts'
 import { measureReads, measureRepeated, rounded } from './lib/measure.ts'
-import { measureEmulated, measurePacked } from './lib/packed-journal.ts'
+import { measureRecords, packWhole } from './lib/packed-journal.ts'
 import { planSeed, type Plan } from './lib/plan.ts'
 import { syncMs, withScratch } from './lib/scratch.ts'
 import { COLD_CACHE_BYTES, planStore } from './lib/store-plan.ts'
 import { packCopy, printColumns } from './lib/packed-tape.ts'
 import { prepareTape } from './lib/tape.ts'
+import { measureVenueBytes } from './lib/venue-bytes.ts'
 
 const READ_BUDGET_MS = 20_000
 const SECOND = 1_000_000
+const FIRST_READS = 200
 
 /** `npm run bench -- tape`: the embedded store on recorded (or generated) markets. */
 export async function benchTape(): Promise<Record<string, number | string>> {
@@ -49,13 +53,14 @@ export async function benchTape(): Promise<Record<string, number | string>> {
     // The same reads of the same rows, in the same run.
     const old = await measureStore(packedFile)
     const oldReplay = await measureReplay(packedFile, reads.densest)
+    const first = await measureFirst(vacuumed, packedFile)
     const feeds = readFeeds(recordings, 60_000)
     // Warm like the reads: a recorder runs for days. The first round is thrown away.
     await measureAppend(join(folder, 'warm'), feeds, 6, 100, 240_000)
     const append = await measureAppend(folder, feeds, 6, 100, 360_000)
     const append1000 = await measureAppend(folder, feeds, 1000, 1000, 300_000)
-    const packed = await measurePacked(data.journal)
-    const emulated = await measureEmulated(folder)
+    const packed = await measureJournal(data.journal, packedFile)
+    const venues = await measureVenueBytes(folder, source === 'recordings' ? recordings : undefined)
     const tapeBytes = statSync(vacuumed).size / observations
     const packedBytes = statSync(packedFile).size / observations
     return {
@@ -65,10 +70,11 @@ export async function benchTape(): Promise<Record<string, number | string>> {
       bytes_per_observation_unpacked: rounded(tapeBytes),
       journal_bytes_per_observation: rounded(journal / observations),
       ...packed,
-      ...emulated,
       bytes_together: rounded(packedBytes + packed['journal_bytes_per_message']!),
+      ...venues,
       ...reads.figures,
       ...packedFigures(old.figures),
+      ...first,
       replay_per_s: rounded(replay),
       replay_packed_per_s: rounded(oldReplay),
       append_per_s: rounded(append),
@@ -78,6 +84,24 @@ export async function benchTape(): Promise<Record<string, number | string>> {
       rss_mb: rounded(Math.max(imported.rssMb, reads.rssMb)),
     }
   })
+}
+
+// The journal of the import after packing, and rows of packs derived again from it.
+async function measureJournal(dir: string, tape: string): Promise<Record<string, number>> {
+  // Warm like the reads: a packer runs for days. The first round, on a copy, is thrown away.
+  cpSync(dir, `${dir}-copy`, { recursive: true })
+  await packWhole(`${dir}-copy`, 'venueb')
+  const { bytesAfter, archivePerSecond, readPerSecond } = await packWhole(dir, 'venueb')
+  const audit = await measureAudits(tape, dir)
+  return {
+    journal_bytes_per_message: bytesAfter,
+    archive_per_s: archivePerSecond,
+    journal_read_per_s: readPerSecond,
+    ...measureRecords(dir, 'venueb'),
+    audit_ms: audit.medianMs,
+    audit_p99_ms: audit.p99Ms,
+    audit_cpu_ms: audit.cpuMs,
+  }
 }
 
 // `page_100_ms` of packed rows is `page_100_packed_ms`.
@@ -108,24 +132,24 @@ async function measureStore(
   const store = openEmbeddedStore({ file, readOnly: true })
   const plan = await planStore(store)
   const { densest } = plan
-  const { page, asOf, latest, sample } = createReads(store, densest)
+  const { page, asOf, latest, sample } = createReads(store)
   const budget = READ_BUDGET_MS
   const p100 = await measureReads(plan.pages100, budget, (at) => page(at, true))
   const p1000 = await measureReads(plan.pages1000, budget, (at) => page(at, true))
   const bare = await measureReads(plan.pages100, budget, (at) => page(at, false))
   const known = await measureReads(plan.points, budget, asOf)
   const newest = await measureReads(plan.points, budget, latest)
-  const second = await measureRepeated(20, budget, () => sample(SECOND))
-  const minute = await measureRepeated(40, budget, () => sample(60 * SECOND))
+  const second = await measureRepeated(20, budget, () => sample(densest, SECOND))
+  const minute = await measureRepeated(40, budget, () => sample(densest, 60 * SECOND))
   const rssMb = process.resourceUsage().maxRSS / 1000
   await store.close()
 
   // The same without any decoded chunk in memory: what a first visit costs.
   const first = openEmbeddedStore({ file, readOnly: true, cacheBytes: COLD_CACHE_BYTES })
-  const cold = createReads(first, densest)
+  const cold = createReads(first)
   const cold100 = await measureReads(plan.pages100, budget, (at) => cold.page(at, true))
   const coldKnown = await measureReads(plan.points, budget, cold.asOf)
-  const coldSecond = await measureRepeated(20, budget, () => cold.sample(SECOND))
+  const coldSecond = await measureRepeated(20, budget, () => cold.sample(densest, SECOND))
   await first.close()
   return {
     densest: { venue: 'venueb', key: densest.ticker },
@@ -152,8 +176,37 @@ async function measureStore(
   }
 }
 
+// The CPU time of reads that are each the first one of a store that was just opened: nothing of the market is in memory.
+// Loose and packed rows in turn, because both files are read on a machine that others load too.
+async function measureFirst(loose: string, packed: string): Promise<Record<string, number>> {
+  const store = openEmbeddedStore({ file: loose, readOnly: true })
+  const plan = await planStore(store)
+  await store.close()
+  const reads = {
+    page_100_first: plan.pages100.map((at) => (one: Reads) => one.page(at, true)),
+    as_of_first: plan.points.map((at) => (one: Reads) => one.asOf(at)),
+  }
+  const figures: Record<string, number> = {}
+  for (const [name, list] of Object.entries(reads)) {
+    const [own, other] = [new CpuSum(), new CpuSum()]
+    for (const read of list.slice(0, FIRST_READS)) {
+      for (const [file, sum] of [[loose, own] as const, [packed, other] as const]) {
+        const opened = openEmbeddedStore({ file, readOnly: true })
+        const of = createReads(opened)
+        await sum.measure(() => read(of))
+        await opened.close()
+      }
+    }
+    figures[`${name}_cpu_ms`] = rounded(own.meanMs)
+    figures[`${name}_packed_cpu_ms`] = rounded(other.meanMs)
+  }
+  return figures
+}
+
+type Reads = ReturnType<typeof createReads>
+
 // What is measured, as text each.
-function createReads(store: Store, densest: Plan['densest']) {
+function createReads(store: Store) {
   const renderer = createBookRenderer()
   const contextOf = (key: string): BookContext => ({ venue: 'venueb', key, marketId: key })
   return {
@@ -172,7 +225,7 @@ function createReads(store: Store, densest: Plan['densest']) {
       const run = await store.latest({ venue: 'venueb', key: ticker })
       return renderer.renderJsonRows([run!], contextOf(ticker), { ladders: true })
     },
-    sample: async (interval: number) => {
+    sample: async (densest: Plan['densest'], interval: number) => {
       const { picks } = await store.booksByInterval({
         venue: 'venueb',
         key: densest.ticker,
