@@ -252,6 +252,16 @@ export class BookLane extends RowLane<BookColumns> {
   }
 }
 
+// Read from the columns: a field that may be undefined would allocate a number for every row. It belongs to the event
+// itself, so that a copy of the event has it.
+const SOURCE = {
+  enumerable: true,
+  get(this: LaneBookEvent): Micros | undefined {
+    const source = this.columns.source[this.row]!
+    return source === ABSENT ? undefined : (source as Micros)
+  },
+}
+
 /** The event of a lane, reused for every row. */
 class LaneBookEvent implements BookEvent {
   readonly kind = 'book'
@@ -263,6 +273,7 @@ class LaneBookEvent implements BookEvent {
   row = 0
   /** The number of the chunk that `columns` hold now. */
   chunk = 0
+  declare readonly source: Micros | undefined
   private readonly own: Ladder = new Ladder()
   private folded = -1
   private foldedRow = -1
@@ -270,12 +281,7 @@ class LaneBookEvent implements BookEvent {
   constructor(instrument: ReplayInstrument, columns: BookColumns) {
     this.instrument = instrument
     this.columns = columns
-  }
-
-  /** Read from the columns: a field that may be undefined would allocate a number for every row. */
-  get source(): Micros | undefined {
-    const source = this.columns.source[this.row]!
-    return source === ABSENT ? undefined : (source as Micros)
+    Object.defineProperty(this, 'source', SOURCE)
   }
 
   get ladder(): Ladder {

@@ -194,6 +194,24 @@ const streams = fc.array(
   { minLength: 1, maxLength: 7 },
 )
 
+test('a copy of a book event keeps its times, its place and its flags when the event is reused', async () => {
+  const rows = [rowAt(5, 40), rowAt(9, 41), rowAt(12, 42)]
+  const file = new ContainerMaker(START, START + 100)
+    .frame('C', bookChunk('venueb', 'K1', rows))
+    .finish()
+  const read: object[] = []
+  const copies: object[] = []
+  for await (const event of replayOf([file]).events()) {
+    if (event.kind !== 'book') continue
+    const { at, source, sequence, flags } = event
+    read.push({ at, source, sequence, flags })
+    copies.push({ ...event })
+  }
+  expect(read).toHaveLength(3)
+  expect(Object.keys(copies[0]!)).toContain('source')
+  expect(copies).toMatchObject(read)
+})
+
 test('streams split into any files and blocks give the events and books of a plain sort and fold', async () => {
   expect.hasAssertions()
   const property = fc.asyncProperty(
