@@ -131,6 +131,14 @@ const KILLS = isFullRun ? 200 : 12
 // A round ends by itself where the machine is faster than the kill.
 const MAX_ROUNDS = KILLS * 6
 
+/** Waits until a file is being packed, or the packer has ended. */
+async function untilPacking(dir: string, ended: Promise<unknown>): Promise<void> {
+  const over = new AbortController()
+  void ended.then(() => over.abort())
+  const isPacking = (): boolean => filesOf(dir).some((name) => name.endsWith('.packing'))
+  while (!isPacking() && !over.signal.aborted) await pause(1)
+}
+
 test('a kill at any moment loses nothing and doubles nothing', { timeout: 900_000 }, async () => {
   const dir = createFolder()
   fillMessages(dir, 30_000, 20_000)
@@ -147,7 +155,9 @@ test('a kill at any moment loses nothing and doubles nothing', { timeout: 900_00
       child.once('exit', (_, signal) => done(signal)),
     )
     await new Promise((done) => child.stdout.once('data', done))
-    await Promise.race([ended, pause(random() * 120)])
+    // Every other one while a file is half written, which no pause is sure to meet.
+    const moment = kills % 2 === 0 ? pause(random() * 120) : untilPacking(dir, ended)
+    await Promise.race([ended, moment])
     child.kill('SIGKILL')
     if ((await ended) === 'SIGKILL') {
       kills++
