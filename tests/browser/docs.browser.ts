@@ -178,7 +178,8 @@ describe('/docs', () => {
         data: { number: 1, event: { kind: 'test', alert_id: id } },
       })
       await expectDeleted(page, key, id)
-      const shown = await page.evaluate(() => [...document.querySelectorAll('pre')].map(String))
+      const shown = await page.locator('pre').allTextContents()
+      expect(shown.join()).toContain('PRIORBOOK_KEY')
       expect(shown.join()).not.toContain(key)
     })
   })

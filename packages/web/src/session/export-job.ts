@@ -68,10 +68,12 @@ export class ExportJob {
     return this.attempt(async (signal) => {
       this.received.value = 0
       const parts: Blob[] = []
+      const told = new Set<string>()
       for (const first of urls) {
         for (let url: string | undefined = first; url !== undefined;) {
           const { blob, link } = await this.read(url, signal)
-          parts.push(await rowsOf(blob, name, parts.length === 0))
+          const isFirst = parts.length === 0
+          parts.push(await (name.endsWith('.csv') ? csvRowsOf(blob, isFirst) : rowsOf(blob, told)))
           this.received.value += blob.size
           url = nextPageOf(url, link)
         }
@@ -113,14 +115,29 @@ export class ExportJob {
   }
 }
 
-/** The rows of a page: the first one has the names of the columns, and what ends a page ends no file. */
-async function rowsOf(page: Blob, name: string, isFirst: boolean): Promise<Blob> {
-  const lines = (await page.text()).split('\n').slice(0, -1)
-  const rows = name.endsWith('.csv')
-    ? lines.slice(isFirst ? 0 : 1)
-    : lines.filter((line) => !/^\{"type":"(?:notice|receipt)"/.test(line))
+/** The rows of a page of CSV: only the first page of a file gives the names of the columns. */
+async function csvRowsOf(page: Blob, isFirst: boolean): Promise<Blob> {
+  return toBlob((await linesOf(page)).slice(isFirst ? 0 : 1), page.type)
+}
+
+/** The rows of a page of NDJSON. What ends a page ends no file, and a notice that pages repeat is told once. */
+async function rowsOf(page: Blob, told: Set<string>): Promise<Blob> {
+  const rows = (await linesOf(page)).filter((line) => {
+    if (line.startsWith('{"type":"receipt"')) return false
+    const isNews = !told.has(line)
+    if (line.startsWith('{"type":"notice"')) told.add(line)
+    return isNews
+  })
+  return toBlob(rows, page.type)
+}
+
+async function linesOf(page: Blob): Promise<string[]> {
+  return (await page.text()).split('\n').slice(0, -1)
+}
+
+function toBlob(lines: readonly string[], type: string): Blob {
   return new Blob(
-    rows.map((row) => `${row}\n`),
-    { type: page.type },
+    lines.map((line) => `${line}\n`),
+    { type },
   )
 }
