@@ -14,7 +14,7 @@ from typing import Any, Literal
 import pyarrow.parquet as pq
 import pytest
 
-from conftest import Server
+from conftest import Server, observations
 from priorbook import BacktestError, BookView, Client, ClientError, Context, Report, Strategy, StrategyError, backtest
 from priorbook.models import ListedMarket
 from priorbook.strategy import FillView, GapView, OrderView, Params, TimerView
@@ -149,16 +149,27 @@ def program(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(scope="session")
-def tapes(client: Client, busiest: dict[str, ListedMarket], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """The first thousand books of the busiest market of two venues, with their trades."""
+def tapes(client: Client, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """A thousand books of a busy market of two venues that always has bids and asks, with their trades."""
     folder = tmp_path_factory.mktemp("tapes")
     made: dict[str, list[Path]] = {}
-    for venue in ("venueb", "venuec"):
-        rows = client.market(busiest[venue]).snapshots(include_orderbook=False, limit=1000).page().data
+    venues: list[Literal["venueb", "venuec"]] = ["venueb", "venuec"]
+    for venue in venues:
+        market, rows = two_sided(client, venue)
         span = {"start_time": rows[0].received_time, "end_time": rows[-1].received_time}
-        scope: dict[str, Any] = {"venue": venue, "market_id": busiest[venue].market_id, "format": "tape", **span}
+        scope: dict[str, Any] = {"venue": venue, "market_id": market.market_id, "format": "tape", **span}
         made[venue] = [Path(client.download(folder, dataset=dataset, **scope)) for dataset in ("books", "trades")]
     return made
+
+
+def two_sided(client: Client, venue: Literal["venueb", "venuec"]) -> tuple[ListedMarket, list[Any]]:
+    """The busiest market whose books have two sides, with its first thousand."""
+    markets = [market for market in client.markets(venue=venue) if market.coverage]
+    for market in sorted(markets, key=observations, reverse=True):
+        rows = client.market(market).snapshots(include_orderbook=False, limit=1000).page().data
+        if len(rows) > 200 and all(row.best_bid is not None and row.best_ask is not None for row in rows):
+            return market, rows
+    raise AssertionError(f"no market of {venue} has two sides all the time")
 
 
 @pytest.fixture(scope="session")
