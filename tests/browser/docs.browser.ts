@@ -188,7 +188,7 @@ describe('/docs', () => {
     const key = service().keyOf('desk')
     await visit('/docs', {}, async (page) => {
       const section = await openForm(page, 'alert_create')
-      expect(await section.innerText()).toContain('Needs a key')
+      await section.getByText('Needs a key').waitFor()
       expect(JSON.parse((await send(section)).body)).toMatchObject({ code: 'missing_key' })
       await page.getByRole('textbox', { name: 'Key' }).fill(key)
       await section.getByLabel('Body, as JSON').fill('{"kind":')

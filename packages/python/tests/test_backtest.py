@@ -41,7 +41,8 @@ export const strategy = (params) => {
       const held = own.get(id)
       if (!seen.has(id)) {
         seen.add(id)
-        context.buy({ market: id, price: bestAsk, size: params.size, timeInForce: 'IOC', tag: 'in' })
+        // The ask may rise before the order arrives: it pays up to 0.99, so every run has a fill.
+        context.buy({ market: id, price: 9900, size: params.size, timeInForce: 'IOC', tag: 'in' })
       } else if (held === undefined) {
         if (context.random() > 0.5) return
         const order = { market: id, price: bestBid, size: params.size, postOnly: true, tag: 'bid' }
@@ -105,7 +106,7 @@ class Twin(Strategy):
         mine = self.own.get(id)
         if id not in self.seen:
             self.seen.add(id)
-            context.buy(id, price=book.best_ask, size=self.size, time_in_force="IOC", tag="in")
+            context.buy(id, price=9900, size=self.size, time_in_force="IOC", tag="in")
         elif mine is None:
             if context.random() > 0.5:
                 return
