@@ -14,6 +14,8 @@ const HOUR_MS = 3_600_000
 /** Longer than every watchdog, so that books without messages would have been closed. */
 const AFTER_STEP_MS = 8_000
 const RECORDING_MS = 30_000
+/** The shortest round, and how far the emulated time is into it: no round ends within a test, nor has one just ended. */
+const [ROUND_MS, INTO_ROUND_MS] = [300_000, 60_000]
 const RATES = { changes: 5, trades: 1, pauses: 0 }
 const ROWS = 30
 // As Debian's package installs it.
@@ -46,10 +48,12 @@ describe.each([
   ['forward', HOUR_MS],
 ])('a wall clock that steps an hour %s', (_name, stepMs) => {
   test('loses no book of any venue', async ({ onTestFinished }) => {
-    let shiftMs = 0
+    const now = Date.now()
+    let shiftMs = INTO_ROUND_MS - (now % ROUND_MS)
     const run = await start({
       seed: 61,
       rates: RATES,
+      start: now + shiftMs,
       clock: {
         ...SYSTEM_CLOCK,
         now: () => toMicros(SYSTEM_CLOCK.now() + shiftMs * 1000),
@@ -60,7 +64,7 @@ describe.each([
     await until('rows of all venues', RECORDING_MS, () =>
       Object.values(rows()).every((count) => count > ROWS) ? true : undefined,
     )
-    shiftMs = stepMs
+    shiftMs += stepMs
     const [before, books] = [rows(), booksOf(run.recorder.status().venues)]
     await pause(AFTER_STEP_MS)
     const after = rows()
@@ -70,7 +74,6 @@ describe.each([
         isRecorded: true,
       })
     }
-    // Rounds may have ended meanwhile; then the books of the next ones are opened.
     await until('as many books as before', RECORDING_MS, () => {
       const open = booksOf(run.recorder.status().venues)
       return Object.entries(books).every(([venue, count]) => open[venue]! >= count) || undefined
