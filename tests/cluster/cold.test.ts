@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
-  fetchRecord,
+  fetchRecords,
   findAway,
   moveAway,
   readJournal,
@@ -58,7 +58,8 @@ it('files of a journal are read from a bucket as from a disk, also by another ma
   expect(await findAway(other, objects)).toMatchObject({ found: moved.files })
   for (const folder of [dir, other]) {
     const { bytes } = contentOf(1234)
-    expect((await fetchRecord({ dir: folder, venue: 'venueb' }, 1234))?.bytes).toEqual(bytes)
+    const records = await fetchRecords({ dir: folder, venue: 'venueb' }, 1234, 1234)
+    expect(records.get(1234)?.bytes).toEqual(bytes)
   }
   let records = 0
   for (const item of readJournal({ dir, venue: 'venueb' })) {

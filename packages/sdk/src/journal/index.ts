@@ -1,5 +1,12 @@
 /** Reads journals: raw upstream messages exactly as received. Needs Node. */
-export { readJournal, readRecord, type JournalPlace, type JournalRange } from './reader.ts'
+export {
+  readJournal,
+  readRecord,
+  readRecords,
+  type FoundRecords,
+  type JournalPlace,
+  type JournalRange,
+} from './reader.ts'
 export { MAX_RECORD_BYTES, MAX_SLOT } from './record.ts'
 export type {
   DamageReason,

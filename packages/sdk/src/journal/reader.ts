@@ -55,29 +55,53 @@ export function* readJournal(
 
 /** One record by number, for audit; undefined when it is not, or no longer, in the journal. */
 export function readRecord(journal: JournalPlace, number: number): JournalRecord | undefined {
-  for (const item of readJournal({ ...journal, from: number, to: number })) {
-    if (item.kind === 'block') {
-      const { origin, recorder, received, kinds, slots, bytes } = item
-      return {
-        number,
-        received: received[0]!,
-        kind: kinds[0]!,
-        slot: slots[0]!,
-        bytes: bytes[0]!,
+  return readRecords(journal, number, number).get(number)
+}
+
+/** Records that were read in one pass. */
+export type FoundRecords = {
+  /** A record; undefined when it is not, or no longer, in the journal. Throws where it is damaged. */
+  get(number: number): JournalRecord | undefined
+  readonly damages: readonly JournalDamage[]
+}
+
+/** A few records from one number to another: a block that has several of them is read once. */
+export function readRecords(journal: JournalPlace, from: number, to: number): FoundRecords {
+  const records = new Map<number, JournalRecord>()
+  const damages: JournalDamage[] = []
+  for (const item of readJournal({ ...journal, from, to })) {
+    // Between two files nothing is damaged: another recorder may have had these numbers.
+    if (item.kind === 'damage') {
+      if (item.reason !== 'missing_records') damages.push(item)
+      continue
+    }
+    const { first, count, origin, recorder, received, kinds, slots, bytes } = item
+    for (let at = 0; at < count; at++) {
+      records.set(first + at, {
+        number: first + at,
+        received: received[at]!,
+        kind: kinds[at]!,
+        slot: slots[at]!,
+        bytes: bytes[at]!,
         origin,
         recorder,
-      }
-    }
-    // Between two files nothing is damaged: another recorder may have had these numbers.
-    if (item.reason === 'missing_records') continue
-    if (item.firstMissing <= number && number <= (item.lastMissing ?? number)) {
-      throw new PriorbookError(
-        'corrupt_journal',
-        `record ${number} is in a damaged part of ${item.file} at byte ${item.offset}`,
-      )
+      })
     }
   }
-  return undefined
+  return {
+    damages,
+    get(number) {
+      const damage = damages.find(
+        ({ firstMissing, lastMissing = number }) => firstMissing <= number && number <= lastMissing,
+      )
+      const record = records.get(number)
+      if (record !== undefined || damage === undefined) return record
+      throw new PriorbookError(
+        'corrupt_journal',
+        `record ${number} is in a damaged part of ${damage.file} at byte ${damage.offset}`,
+      )
+    },
+  }
 }
 
 function* readInOrder(

@@ -16,9 +16,9 @@ import {
   type VenueFacts,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import type { JournalRecord } from '@priorbook/sdk/journal'
+import type { FoundRecords, JournalRecord } from '@priorbook/sdk/journal'
 import { listSegments } from '@priorbook/sdk/journal/format'
-import { fetchRecord } from '../journal/index.ts'
+import { fetchRecords } from '../journal/index.ts'
 import { Ladder, levelKey } from '@priorbook/sdk/tape'
 import type { StoreReader } from '../store/store.ts'
 import type { CaptureRequest } from '../venues/capture/contract.ts'
@@ -71,19 +71,21 @@ type Unreadable = Pick<AuditReport, 'state' | 'detail'>
 const DAMAGE: ReadonlySet<string> = new Set<ErrorCode>(['corrupt_journal', 'store_unavailable'])
 
 async function readRaw(
-  journal: Parameters<typeof fetchRecord>[0],
+  journal: Parameters<typeof fetchRecords>[0],
   number: number,
 ): Promise<
   Unreadable | { readonly record: JournalRecord; readonly request: CaptureRequest | undefined }
 > {
   try {
-    const record = await fetchRecord(journal, number)
+    // With the one before it, which may be the note of its request: both are mostly in one block.
+    const records = await fetchRecords(journal, number - 1, number)
+    const record = records.get(number)
     if (record === undefined) {
       const first = listSegments(journal.dir, journal.venue)[0]?.first ?? Infinity
       if (number < first) return { state: 'raw_expired' }
       return { state: 'raw_missing', detail: `the journal has no record ${number}` }
     }
-    return { record, request: await requestOf(journal, record) }
+    return { record, request: requestOf(records, record) }
   } catch (error) {
     if (!(error instanceof PriorbookError) || !DAMAGE.has(error.code)) throw error
     return { state: 'raw_damaged', detail: error.message }
@@ -91,12 +93,12 @@ async function readRaw(
 }
 
 // The note before an answer contains its request; retention may have removed only the note.
-async function requestOf(
-  journal: Parameters<typeof fetchRecord>[0],
+function requestOf(
+  records: FoundRecords,
   { number, kind, slot }: JournalRecord,
-): Promise<CaptureRequest | undefined> {
-  if (slot > 0 || kind !== 'message' || number < 2) return undefined
-  const before = await fetchRecord(journal, number - 1)
+): CaptureRequest | undefined {
+  if (slot > 0 || kind !== 'message') return undefined
+  const before = records.get(number - 1)
   if (before?.kind !== 'note') return undefined
   const note = parseNote(before.bytes)
   return note.note === 'request' ? note.request : undefined

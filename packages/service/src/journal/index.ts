@@ -6,7 +6,7 @@ export { AWAY_FILE_BYTES, moveAway, type AwayOrder } from './move-away.ts'
 export { journalBytes } from './journal-bytes.ts'
 export { packJournal, unpackJournal, type PackReport } from './pack.ts'
 export { newestOrigin } from './origin.ts'
-export { fetchRecord, readJournal, readRecord } from './read.ts'
+export { fetchRecords, readJournal, readRecord } from './read.ts'
 export {
   removeSegments,
   SegmentSizes,

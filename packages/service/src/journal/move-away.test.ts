@@ -11,14 +11,14 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { journalStats } from '@priorbook/sdk/journal'
+import { journalStats, type JournalRecord } from '@priorbook/sdk/journal'
 import { listSegments } from '@priorbook/sdk/journal/format'
 import { describe, expect, it } from 'vitest'
 import { createRandom } from '../lib/random.testing.ts'
 import { openObjects } from '../objects/open-objects.ts'
 import {
   checkAway,
-  fetchRecord,
+  fetchRecords,
   findAway,
   moveAway,
   readJournal,
@@ -67,6 +67,13 @@ function read(dir: string, from = 1, to = RECORDS): readonly Content[] {
   const { records, damages } = readAll(dir, { from, to })
   expect(damages).toEqual([])
   return records
+}
+
+async function fetchRecord(
+  journal: Parameters<typeof fetchRecords>[0],
+  number: number,
+): Promise<JournalRecord | undefined> {
+  return (await fetchRecords(journal, number, number)).get(number)
 }
 
 const filesOf = (dir: string): string[] => readdirSync(join(dir, venue)).toSorted()

@@ -1,8 +1,9 @@
 import { dirname, join } from 'node:path'
-import { PriorbookError } from '@priorbook/sdk/domain'
 import {
   readJournal as readHere,
   readRecord as readRecordHere,
+  readRecords as readRecordsHere,
+  type FoundRecords,
   type JournalBlock,
   type JournalDamage,
   type JournalPlace,
@@ -42,27 +43,25 @@ export function readRecord(journal: Place, number: number): JournalRecord | unde
   return readRecordHere({ ...journal, away: waitFor(sourceOf(journal)) }, number)
 }
 
-/** The same for servers: others are served while the bytes come. */
-export async function fetchRecord(
+/** A few records from one number to another, for servers: others are served while the bytes come. */
+export async function fetchRecords(
   journal: Place,
-  number: number,
-): Promise<JournalRecord | undefined> {
-  try {
-    return await fetchWith(journal, number, false)
-  } catch (error) {
-    if (!(error instanceof PriorbookError) || error.code !== 'corrupt_journal') throw error
-    // What is damaged may have been repaired since it was kept here.
-    return fetchWith(journal, number, true)
-  }
+  from: number,
+  to: number,
+): Promise<FoundRecords> {
+  const found = await fetchWith(journal, from, to, false)
+  // What is damaged may have been repaired since it was kept here.
+  return found.damages.length === 0 ? found : fetchWith(journal, from, to, true)
 }
 
-// Reads as far as the blocks go that are here, and fetches the next ones. Those of this record stay in memory:
+// Reads as far as the blocks go that are here, and fetches the next ones. Those of these records stay in memory:
 // the cache may be too small for them.
 async function fetchWith(
   journal: Place,
-  number: number,
+  from: number,
+  to: number,
   isFresh: boolean,
-): Promise<JournalRecord | undefined> {
+): Promise<FoundRecords> {
   const source = sourceOf(journal)
   const fetched = new Map<string, Uint8Array>()
   const titleOf = ({ name }: NamedObject, block: number): string => `${name} ${block}`
@@ -78,7 +77,7 @@ async function fetchWith(
   }
   for (;;) {
     try {
-      return readRecordHere({ ...journal, away }, number)
+      return readRecordsHere({ ...journal, away }, from, to)
     } catch (error) {
       if (!(error instanceof Miss)) throw error
       const { object, blocks } = error
