@@ -12,9 +12,10 @@ export default class RetryBudget implements Reporter {
     for (const test of retried) {
       console.log(`retried: ${test.module.relativeModuleId} > ${test.fullName}`)
       // What the first attempt died of, which nothing else shows once the second one passed.
-      for (const { message, stack } of test.result().errors ?? []) {
+      for (const { message, stack, diff } of test.result().errors ?? []) {
         const place = stack?.split('\n').find((line) => line.includes(test.module.relativeModuleId))
         console.log(`  because: ${message.slice(0, 2000)}${place ?? ''}`)
+        if (diff !== undefined) console.log(diff.slice(0, 2000))
       }
     }
     console.log(`${retried.length} tests were retried, at most ${MAX_RETRIED} may be`)

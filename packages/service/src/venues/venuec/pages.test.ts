@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { createRandom } from '../../lib/random.testing.ts'
 import { toReading } from '../capture/contract.ts'
 import type { Rest, RestAnswer, RestCall } from '../capture/rest.ts'
 import { CatalogClient } from './pages.ts'
@@ -7,6 +8,8 @@ import { createVenueCNormalizer } from './normalize.ts'
 
 const signal = new AbortController().signal
 const normalizer = createVenueCNormalizer()
+type Listed = { readonly id: number; ends: number }
+
 const FROM = Date.parse('2026-09-21T14:00:00Z')
 
 describe('the list of markets that end soon', () => {
@@ -33,28 +36,38 @@ describe('the list of markets that end soon', () => {
 })
 
 describe('a walk over the list', () => {
-  it('misses none that stays, however many end meanwhile', async () => {
-    const ids = Array.from({ length: 3000 }, (_, index) => `0x${index}`)
-    // By the time of their end; those that end first are gone first, a few others with them.
-    const listed = [...ids]
-    const removed = new Set<string>()
-    const remove = (at: number): void => listed.splice(at, 1).forEach((id) => removed.add(id))
-    const seen = new Set<string>()
-    const send = (call: RestCall): Promise<RestAnswer> => {
-      const query = call.query as Record<string, string>
-      const ordered = query['ascending'] === 'true' ? listed : listed.toReversed()
-      const offset = Number(query['offset'])
-      const page = ordered.slice(offset, offset + 100)
-      if (offset < 10_000) for (const id of page) seen.add(id)
-      for (let ended = 0; ended < 5; ended++) remove(0)
-      remove(Math.floor(listed.length * 0.8))
-      const value = page.map((conditionId) => ({ slug: 'a', conditionId }))
-      return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
-    }
-    const client = create({ send }, () => undefined)
-    expect(await client.listEnding(FROM, FROM + 1000, signal)).toBe(true)
-    expect(ids.filter((id) => !removed.has(id) && !seen.has(id))).toEqual([])
-  })
+  // Between two requests so many markets end, and the end of one is moved to a later time.
+  it.each([0, 1, 6, 40])(
+    'misses none that stays, whichever end or are put off meanwhile: %i',
+    async (endings) => {
+      const random = createRandom(endings)
+      const draw = (list: readonly Listed[]): number => Math.floor(random() * list.length)
+      const listed: Listed[] = Array.from({ length: 3000 }, (_, id) => ({
+        id,
+        ends: FROM + (id % 900),
+      }))
+      const seen = new Set<number>()
+      const send = (call: RestCall): Promise<RestAnswer> => {
+        const query = call.query as Record<string, string>
+        const order = query['order'] === 'id' ? 'id' : 'ends'
+        const sign = query['ascending'] === 'true' ? 1 : -1
+        const ordered = listed.toSorted((a, b) => sign * (a[order] - b[order]))
+        const offset = Number(query['offset'])
+        expect(offset).toBeLessThanOrEqual(10_000)
+        const page = ordered.slice(offset, offset + 100)
+        for (const { id } of page) seen.add(id)
+        for (let ended = 0; ended < endings; ended++) listed.splice(draw(listed), 1)
+        const delayed = listed[draw(listed)]
+        if (delayed !== undefined) delayed.ends = FROM + 999
+        const value = page.map(({ id }) => ({ id: String(id), slug: 'a', conditionId: `0x${id}` }))
+        return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
+      }
+      const client = create({ send }, () => undefined)
+      expect(await client.listEnding(FROM, FROM + 1000, signal)).toBe(true)
+      expect(seen.size).toBeGreaterThan(400)
+      expect(listed.filter(({ id }) => !seen.has(id))).toEqual([])
+    },
+  )
 })
 
 describe('markets', () => {

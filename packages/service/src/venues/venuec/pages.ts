@@ -21,7 +21,7 @@ export type CatalogClientOptions = {
 export const GAMMA_PAGE = 100
 /** Beyond this offset Gamma answers 422. */
 export const MAX_OFFSET = 10_000
-/** Markets that a page of a long list has in common with the one before: each that ends meanwhile moves the others up. */
+/** Markets that a page of a long list has in common with the one before, if none ended meanwhile. */
 export const OVERLAP = 10
 /** Pages of a long list that are requested together: an answer waits for the commit of the one before. */
 const PAGES_AT_ONCE = 4
@@ -107,10 +107,10 @@ export class CatalogClient {
    * failed. A span with more markets than an offset can reach is halved.
    */
   async listEnding(fromMs: number, toMs: number, signal: AbortSignal): Promise<boolean> {
-    // Markets that end meanwhile are at the end of the list, where they move none that was not read.
+    // By their ids, which never change: the end of a market may be moved while the list is read.
     const span = {
-      order: 'endDate',
-      ascending: 'false',
+      order: 'id',
+      ascending: 'true',
       end_date_min: new Date(fromMs).toISOString(),
       end_date_max: new Date(toMs).toISOString(),
     }
@@ -126,22 +126,37 @@ export class CatalogClient {
     return (await this.listEnding(middleMs, toMs, signal)) && isFirst
   }
 
+  // Each market that ends meanwhile moves those behind it up by one. A page that does not begin among the markets that
+  // were read may have left some out, so the list is read again from further up.
   async #listSpan(span: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean> {
     const step = GAMMA_PAGE - OVERLAP
-    for (let offset = 0; offset < MAX_OFFSET; offset += step * PAGES_AT_ONCE) {
-      const offsets = Array.from({ length: PAGES_AT_ONCE }, (_, page) => offset + page * step)
+    let lastRead = -1
+    for (let offset = 0; offset < MAX_OFFSET;) {
+      const places = Array.from({ length: PAGES_AT_ONCE }, (_, page) => offset + page * step)
+      const offsets = places.filter((place) => place <= MAX_OFFSET)
       const pages = await Promise.all(
         offsets.map((at) => this.#requestPage({ ...span, offset: String(at) }, signal)),
       )
-      if (pages.includes(undefined)) return false
-      if (pages.some((page) => page!.length < GAMMA_PAGE)) return true
+      let next = offset + step * PAGES_AT_ONCE
+      for (const [index, page] of pages.entries()) {
+        if (page === undefined) return false
+        const at = offsets[index]!
+        const ids = page.map(numberOf)
+        if (at > 0 && (ids[0] ?? Infinity) > lastRead) {
+          next = Math.max(0, at - GAMMA_PAGE)
+          break
+        }
+        if (page.length < GAMMA_PAGE) return true
+        lastRead = Math.max(lastRead, ids.at(-1)!)
+      }
+      offset = next
     }
     return true
   }
 
   /** Lists the newest open markets, page by page, until all of a page are known. */
   async listNewest(isKnown: (marketId: string) => boolean, signal: AbortSignal): Promise<void> {
-    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE) {
+    for (let offset = 0; offset <= MAX_OFFSET; offset += GAMMA_PAGE - OVERLAP) {
       const query = { order: 'createdAt', ascending: 'false', offset: String(offset) }
       let areKnown = true
       const page = await this.#requestPage(query, signal, (ids) => {
@@ -201,6 +216,11 @@ export class CatalogClient {
 function idsOf(value: unknown): readonly string[] {
   if (!Array.isArray(value)) return []
   return value.flatMap((market: unknown) => toListed(market)?.conditionId ?? [])
+}
+
+// Gamma numbers its markets; one without a number proves nothing about the others.
+function numberOf(value: unknown): number {
+  return Number((value as { readonly id?: unknown } | null)?.id ?? 0)
 }
 
 function toListed(value: unknown): ListedMarket | undefined {
