@@ -128,8 +128,9 @@ export async function startFakeS3(): Promise<FakeS3> {
     if (headers['content-length'] !== String(body.length)) {
       return refuse(response, 411, 'MissingContentLength')
     }
-    if (headers['if-none-match'] !== '*') return refuse(response, 400, 'InvalidRequest')
-    if (objects.has(key)) return refuse(response, 412, 'PreconditionFailed')
+    const condition = headers['if-none-match']
+    if (condition !== undefined && condition !== '*') return refuse(response, 400, 'InvalidRequest')
+    if (condition === '*' && objects.has(key)) return refuse(response, 412, 'PreconditionFailed')
     if (fault?.kind === 'damaged-object') body[0]! ^= 1
     objects.set(key, body)
     if (fault?.kind === 'lost-answer' || fault?.kind === 'damaged-object') response.destroy()

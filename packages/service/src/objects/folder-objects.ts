@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, type Stats } from 'node:fs'
-import { link, mkdir, open, readdir, stat, unlink } from 'node:fs/promises'
+import { link, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
 import {
@@ -26,22 +26,28 @@ export function openFolderObjects(folder: string, isNew = true): ObjectStore {
   const root = resolve(folder)
   if (isNew) createRoot(root)
   const isReady = createReadiness()
+  const write = async (name: string, bytes: Uint8Array, place: Place): Promise<boolean> => {
+    checkName(name)
+    return inFolder(root, async () => {
+      await stat(root)
+      if (!isNew) await refuseEmpty(root)
+      const path = join(root, name)
+      const parent = dirname(path)
+      const created = await mkdir(parent, { recursive: true })
+      if (created !== undefined || !isReady(parent)) {
+        for (let at = parent; at !== root; at = dirname(at)) await syncFolder(dirname(at))
+        await removeLeftovers(parent)
+      }
+      return writeBeside(path, bytes, place)
+    })
+  }
   return {
     address: root,
-    async put(name, bytes) {
-      checkName(name)
-      return inFolder(root, async () => {
-        await stat(root)
-        if (!isNew) await refuseEmpty(root)
-        const path = join(root, name)
-        const parent = dirname(path)
-        const created = await mkdir(parent, { recursive: true })
-        if (created !== undefined || !isReady(parent)) {
-          for (let at = parent; at !== root; at = dirname(at)) await syncFolder(dirname(at))
-          await removeLeftovers(parent)
-        }
-        return writeNew(path, bytes)
-      })
+    // Programs that read it take the path as it is, without percent signs for special characters.
+    location: `file://${root === '/' ? '' : root}`,
+    put: (name, bytes) => write(name, bytes, placeNew),
+    async replace(name, bytes) {
+      await write(name, bytes, placeInstead)
     },
     async read(name, start, length) {
       checkName(name)
@@ -100,8 +106,21 @@ function createReadiness(): (folder: string) => boolean {
   }
 }
 
-/** Writes beside the place and links, which, unlike a rename, never replaces. */
-async function writeNew(path: string, bytes: Uint8Array): Promise<boolean> {
+/** Gives a complete temporary file its name; false where another file keeps the name. */
+type Place = (temporary: string, path: string) => Promise<boolean>
+
+// Unlike a rename, a link never replaces.
+const placeNew: Place = (temporary, path) =>
+  link(temporary, path).then(() => true, falseForExisting)
+
+const placeInstead: Place = async (temporary, path) => {
+  // Windows lets a file be renamed to the name of an empty folder.
+  if ((await orAbsent(stat(path)))?.isDirectory() === true) return false
+  await rename(temporary, path)
+  return true
+}
+
+async function writeBeside(path: string, bytes: Uint8Array, place: Place): Promise<boolean> {
   const temporary = join(dirname(path), `${TEMPORARY_PREFIX}${randomUUID()}`)
   try {
     const file = await open(temporary, 'wx')
@@ -111,7 +130,7 @@ async function writeNew(path: string, bytes: Uint8Array): Promise<boolean> {
     } finally {
       await file.close()
     }
-    const isNew = await link(temporary, path).then(() => true, falseForExisting)
+    const isNew = await place(temporary, path)
     if (!isNew && !(await stat(path)).isFile()) {
       throw new PriorbookError('objects_refused', `${path} is a folder; an object needs the name`)
     }

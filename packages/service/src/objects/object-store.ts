@@ -2,7 +2,7 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 
 /**
  * A place that keeps files by name: a bucket of object storage, or a folder. Names are relative, with `/`
- * between their parts. An object is written whole and never changed.
+ * between their parts. An object is written whole and never changed, only replaced by another whole one.
  *
  * Errors: `objects_unavailable` where the storage does not answer after retries, `objects_refused` where
  * the operator has to act (no such bucket, credentials, rights, no space), `object_missing` and
@@ -11,8 +11,12 @@ import { PriorbookError } from '@priorbook/sdk/domain'
 export type ObjectStore = {
   /** Where it is, for operators; without credentials. */
   readonly address: string
+  /** The same as other programs write it, without a slash at its end: `s3://bucket/prefix` or `file:///path`. */
+  readonly location: string
   /** Keeps an object durably, unless there is one of that name; true where it was written. */
   put(name: string, bytes: Uint8Array): Promise<boolean>
+  /** Keeps an object durably in place of the one of that name, if any; readers see the old one or the new one. */
+  replace(name: string, bytes: Uint8Array): Promise<void>
   /** The bytes from `start` on; `object_missing` without the object, `object_damaged` where it is shorter. */
   read(name: string, start: number, length: number): Promise<Uint8Array>
   /** The size of an object; undefined without it. */

@@ -87,6 +87,31 @@ export function testObjects(open: () => ObjectStore | Promise<ObjectStore>): voi
     expect(Buffer.from(await store.read('one', 0, 10)).equals(someBytes(10))).toBe(true)
   })
 
+  test('replaces an object only where that is asked for', async () => {
+    const store = await open()
+    await store.replace('a/hint', someBytes(10))
+    expect(Buffer.from(await store.read('a/hint', 0, 10)).equals(someBytes(10))).toBe(true)
+    await store.replace('a/hint', someBytes(7, 2))
+    expect(await listAll(store)).toEqual([{ name: 'a/hint', size: 7 }])
+    expect(Buffer.from(await store.read('a/hint', 0, 7)).equals(someBytes(7, 2))).toBe(true)
+    expect(await store.put('a/hint', someBytes(10))).toBe(false)
+    await store.remove('a/hint')
+    expect(await listAll(store)).toEqual([])
+  })
+
+  test('shows one whole object while it is replaced again and again', async () => {
+    const store = await open()
+    const contents = Array.from({ length: 8 }, (_, seed) => someBytes(5000, seed))
+    await store.replace('hint', contents[0]!)
+    const replacing = Promise.all(contents.map((bytes) => store.replace('hint', bytes)))
+    for (let read = 0; read < 20; read++) {
+      const seen = Buffer.from(await store.read('hint', 0, 5000))
+      expect(contents.some((bytes) => seen.equals(bytes))).toBe(true)
+    }
+    await replacing
+    expect(await listAll(store)).toEqual([{ name: 'hint', size: 5000 }])
+  })
+
   test('takes exactly one of several objects of a name at the same time', async () => {
     const store = await open()
     const contents = Array.from({ length: 8 }, (_, seed) => someBytes(5000, seed))
@@ -155,6 +180,7 @@ export function testObjects(open: () => ObjectStore | Promise<ObjectStore>): voi
   test.each(BAD_NAMES)('refuses the name %j', async (name) => {
     const store = await open()
     expect(await codeOf(store.put(name, someBytes(1)))).toBe('invalid_argument')
+    expect(await codeOf(store.replace(name, someBytes(1)))).toBe('invalid_argument')
     expect(await codeOf(store.read(name, 0, 1))).toBe('invalid_argument')
     expect(await codeOf(store.size(name))).toBe('invalid_argument')
     expect(await codeOf(store.remove(name))).toBe('invalid_argument')

@@ -33,6 +33,7 @@ describe('the address of a folder', () => {
     await store.put('x', someBytes(3))
     const other = openObjects(pathToFileURL(join(folder, 'a b')).href, {})
     expect(other.address).toBe(join(folder, 'a b'))
+    expect(other.location).toBe(`file://${join(folder, 'a b')}`)
     expect(await other.size('x')).toBe(3)
   })
 
@@ -51,6 +52,14 @@ describe('the address of a folder', () => {
 })
 
 describe('the address of a bucket', () => {
+  test.each([
+    ['s3://bucket/some/prefix/?endpoint=http://127.0.0.1:1', 's3://bucket/some/prefix'],
+    ['s3://bucket/a%20b', 's3://bucket/a b'],
+    ['s3://bucket', 's3://bucket'],
+  ])('%s is named %s in files that other programs read', (address, location) => {
+    expect(openObjects(address, { ...NO_FILE, ...KEYS }).location).toBe(location)
+  })
+
   const addressOf = (address: string, env: Record<string, string> = {}): string =>
     openObjects(address, { ...NO_FILE, ...KEYS, ...env }).address
 

@@ -47,7 +47,9 @@ export function openS3Objects({ patience, ...given }: S3Options): ObjectStore {
   }
   return {
     address: bucket.address,
+    location: ['s3:/', place.bucket, place.prefix].filter((part) => part !== '').join('/'),
     put: (name, bytes) => putObject(bucket, name, bytes),
+    replace: (name, bytes) => replaceObject(bucket, name, bytes),
     read: (name, start, length) => readObject(bucket, name, start, length),
     size: (name) => readSize(bucket, name),
     async remove(name) {
@@ -79,6 +81,22 @@ async function putObject(bucket: Bucket, name: string, body: Uint8Array): Promis
     const stored = await readObject(bucket, name, 0, size)
     return { value: Buffer.compare(stored, body) === 0 }
   })
+}
+
+async function replaceObject(bucket: Bucket, name: string, body: Uint8Array): Promise<void> {
+  const call = {
+    method: 'PUT',
+    path: pathOf(bucket, name),
+    headers: { 'content-type': 'application/octet-stream' },
+    body,
+    expects: [200, 201, 204, 409],
+    maxBytes: MAX_SMALL_BYTES,
+  } as const
+  return bucket.request(call, ({ status }) =>
+    status === 409
+      ? { again: '409, another upload of the object is under way' }
+      : { value: undefined },
+  )
 }
 
 async function readObject(
