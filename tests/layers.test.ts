@@ -316,6 +316,8 @@ const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   'service/lib': ['@redis/client', 'valibot'],
   // Signs requests to object storage.
   'service/objects': ['aws4fetch'],
+  // Rows of Iceberg manifests in Avro.
+  'service/lake': ['avsc'],
   // Speaks the protocol of PostgreSQL.
   'service/cluster': ['pg'],
   // Optional: reads Parquet files of one's own.

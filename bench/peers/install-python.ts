@@ -11,6 +11,7 @@ const PACKAGES = [
   'pandas==2.3.3',
   'polars==2.1.0',
   'pyarrow==26.0.1',
+  'pyiceberg==0.12.0',
 ]
 
 const FOLDER = join(import.meta.dirname, 'node_modules/.cache/python')

@@ -1,9 +1,19 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { readTable, type TableSnapshot } from '../lake/iceberg/read-table.testing.ts'
 import { createBulkCaller } from '../api/bulk/bulk.testing.ts'
 import { makeMarket } from '../api/bulk/generated-market.testing.ts'
 import { readParquet } from '../api/bulk/read-back.testing.ts'
@@ -19,6 +29,7 @@ const KILLS = countOf(50, 4)
 const ROWS = 30_000
 const PROGRAM = join(import.meta.dirname, '../../bin/priorbook-server.mjs')
 const BOOKS = 'venue=venueb/dataset=books/day=2026-08-11'
+const TABLE = '_iceberg/venueb/books/metadata'
 
 const home = mkdtempSync(join(tmpdir(), 'priorbook-lake-'))
 const data = toDataFolder(join(home, 'data'))
@@ -75,9 +86,10 @@ describe('a lake', () => {
     const day = ['--day', '2026-08-11', '--rewrite']
     const { out, err } = await callServer('lake', ...args, ...day)
     expect(err).toBe('')
-    expect(JSON.parse(out)).toMatchObject({ rows: 1000 })
+    expect(JSON.parse(out)).toMatchObject({ rows: 1000, snapshots: 0 })
     const manifest = await expectWhole(lake, ids.slice(0, 1000))
     expect(manifest.number).toBe(2)
+    expect(globSync('_iceberg/**', { cwd: lake })).toEqual([])
   })
 
   it(`is written exactly once although its writer is killed ${KILLS} times`, async () => {
@@ -95,7 +107,107 @@ describe('a lake', () => {
     await run(lake).ended
     await expectWhole(lake)
     expect(contentOf(lake)).toEqual(contentOf(whole))
+    const snapshots = await Promise.all([lake, whole].map((one) => expectTable(one)))
+    expect(snapshots.map(({ length }) => length)).toEqual([1, 1])
   }, 3_600_000)
+})
+
+describe('an Iceberg table of a lake', () => {
+  it('has the files of the manifests, and no snapshot where nothing is new', async () => {
+    const lake = join(home, 'table')
+    expect(await write(lake)).toMatchObject({ snapshots: 0 })
+    expect(await write(lake, '--iceberg')).toMatchObject({ days: 0, snapshots: 1 })
+    const [first] = await expectTable(lake)
+    expect(first).toMatchObject({
+      summary: {
+        operation: 'append',
+        'added-records': String(ROWS),
+        'total-records': String(ROWS),
+        'total-data-files': '4',
+      },
+    })
+    expect(await write(lake, '--iceberg', '--rewrite')).toMatchObject({ snapshots: 0 })
+    expect(await expectTable(lake)).toEqual([first])
+  })
+
+  it('has a rewritten day as an overwrite, also where a later run does not ask for tables', async () => {
+    const lake = join(home, 'overwritten')
+    await write(lake, '--iceberg')
+    const other = toDataFolder(join(home, 'longer'))
+    const store = openEmbeddedStore({ file: other.tape })
+    // Its first file is the same one.
+    for (const batch of makeMarket(12_000)) await store.append(batch)
+    await store.close()
+    const args = ['--to', lake, '--data', other.path, '--part-rows', '8000', '--json']
+    const { out, err } = await callServer('lake', ...args, '--rewrite')
+    expect(err).toBe('')
+    expect(JSON.parse(out)).toMatchObject({ rows: 12_000, snapshots: 1 })
+    await expectWhole(lake, ids.slice(0, 12_000))
+    // The snapshot before named files that are gone.
+    const [newest, ...others] = await expectTable(lake)
+    expect(others).toEqual([])
+    expect(newest).toMatchObject({
+      'sequence-number': 2,
+      summary: {
+        operation: 'overwrite',
+        'added-data-files': '1',
+        'deleted-data-files': '3',
+        'total-data-files': '2',
+        'total-records': '12000',
+      },
+    })
+  })
+
+  it(`never names a file that is gone, although ${KILLS} rewrites are killed`, async () => {
+    const lake = join(home, 'torn')
+    const other = toDataFolder(join(home, 'shorter'))
+    const store = openEmbeddedStore({ file: other.tape })
+    for (const batch of makeMarket(20_000)) await store.append(batch)
+    await store.close()
+    await write(lake, '--iceberg')
+    const began = performance.now()
+    await run(lake, data.path, '--rewrite').ended
+    const ms = performance.now() - began
+    for (let kill = 1; kill <= KILLS; kill++) {
+      // The end of a run, where files are published and removed.
+      const tape = kill % 2 === 1 ? other.path : data.path
+      const child = run(lake, tape, '--rewrite')
+      const timer = setTimeout(() => child.kill(), ms * (0.6 + (0.4 * kill) / KILLS))
+      await child.ended
+      clearTimeout(timer)
+      const { files } = await readTable((name) => readFileSync(join(lake, name)), 'venueb', 'books')
+      const sizes = files.map(({ path }) => statSync(fileURLToPath(path)).size)
+      expect(sizes).toEqual(files.map(({ bytes }) => bytes))
+      const rows = files.reduce((sum, file) => sum + file.rows, 0)
+      expect([20_000, ROWS]).toContain(rows)
+    }
+    await run(lake, other.path, '--rewrite').ended
+    await expectWhole(lake, ids.slice(0, 20_000))
+    await expectTable(lake)
+  }, 3_600_000)
+
+  it('begins again with the new locations where its folder was moved', async () => {
+    const lake = join(home, 'here')
+    await write(lake, '--iceberg')
+    const [before] = await expectTable(lake)
+    const moved = join(home, 'there')
+    renameSync(lake, moved)
+    expect(await write(moved)).toMatchObject({ days: 0, snapshots: 1 })
+    const [after, ...others] = await expectTable(moved)
+    expect(others).toEqual([])
+    expect(after!['sequence-number']).toBe(2)
+    expect(after!['snapshot-id']).not.toBe(before!['snapshot-id'])
+  })
+
+  it('is completed where a run ended before the hint, or left files of a commit', async () => {
+    const lake = join(home, 'half')
+    await write(lake, '--iceberg')
+    const folder = join(lake, TABLE)
+    writeFileSync(join(folder, 'version-hint.text'), '0')
+    writeFileSync(join(folder, '000002-2026-08-12-0123456789abcdef.avro'), 'of a run that ended')
+    await write(lake)
+    expect(await expectTable(lake)).toHaveLength(1)
+  })
 })
 
 describe('two runs at once', () => {
@@ -127,8 +239,13 @@ async function write(lake: string, ...more: string[]): Promise<Record<string, un
   return JSON.parse(out) as Record<string, unknown>
 }
 
-function run(lake: string): { readonly ended: Promise<unknown>; kill(): void } {
-  const args = [PROGRAM, 'lake', '--to', lake, '--data', data.path, '--part-rows', '8000']
+function run(
+  lake: string,
+  tape = data.path,
+  ...more: string[]
+): { readonly ended: Promise<unknown>; kill(): void } {
+  const words = ['--to', lake, '--data', tape, '--part-rows', '8000', '--iceberg']
+  const args = [PROGRAM, 'lake', ...words, ...more]
   const child = spawn(process.execPath, args, { stdio: 'ignore' })
   return {
     ended: new Promise((resolve) => child.on('close', resolve)),
@@ -136,9 +253,10 @@ function run(lake: string): { readonly ended: Promise<unknown>; kill(): void } {
   }
 }
 
-/** The files that readers see, by name, with their hashes. */
+/** The files that readers see, by name, with their hashes; those of tables have the times of their commits. */
 function contentOf(lake: string): ReadonlyMap<string, string> {
-  const names = globSync('**/*.{parquet,json}', { cwd: lake, exclude: ['_locks/**'] }).sort()
+  const exclude = ['_locks/**', '_iceberg/**']
+  const names = globSync('**/*.{parquet,json}', { cwd: lake, exclude }).sort()
   return new Map(names.map((name) => [name, hashOf(readFileSync(join(lake, name)))]))
 }
 
@@ -163,4 +281,18 @@ async function expectWhole(lake: string, wanted = ids): Promise<LakeManifest> {
   expect(seen).toEqual(wanted)
   expect(manifest.rows).toBe(wanted.length)
   return manifest
+}
+
+/** The table has exactly the files of the manifest, and its folder only what its snapshots need. */
+async function expectTable(lake: string): Promise<readonly TableSnapshot[]> {
+  const newest = globSync(`_manifests/${BOOKS}/*.json`, { cwd: lake }).sort().at(-1)!
+  const manifest = JSON.parse(readFileSync(join(lake, newest), 'utf8')) as LakeManifest
+  const table = await readTable((name) => readFileSync(join(lake, name)), 'venueb', 'books')
+  const toPath = (name: string): string => `file://${lake}/${name}`
+  expect(table.files).toEqual(
+    manifest.files.map(({ name, rows, bytes }) => ({ path: toPath(name), rows, bytes })),
+  )
+  expect(table.location).toBe(toPath('_iceberg/venueb/books'))
+  expect(globSync(`${TABLE}/*`, { cwd: lake }).map(toPath).sort()).toEqual(table.needed)
+  return table.snapshots
 }

@@ -29,11 +29,13 @@ export const lakeCommand = defineCommand({
     venue: wordOption(VENUE_IDS, 'Only this venue.', { value: 'VENUE' }),
     day: parsedOption('Only this day, such as 2026-08-11.', { value: 'DAY' }, parseDay),
     rewrite: flagOption('Make days again that are there, such as after a rebuild.'),
+    iceberg: flagOption('Make an Iceberg table of each dataset, and add days to it.'),
     'part-rows': wholeOption(1e9, 'Rows per file, about; 2000000 by default.', { value: 'N' }),
   },
   examples: [
     'priorbook-server lake --to s3://archive/lake --data data',
     'priorbook-server lake --to /mnt/lake --data data',
+    'priorbook-server lake --to /mnt/lake --iceberg --data data',
     'priorbook-server lake --to /mnt/lake --day 2026-08-11 --rewrite --data data',
   ],
   async run(context) {
@@ -52,6 +54,7 @@ export const lakeCommand = defineCommand({
         day: options.day,
         isRewritten: options.rewrite,
         partRows: options['part-rows'] ?? PART_ROWS,
+        withTables: options.iceberg,
         async reached(venue) {
           // Imported recordings are complete as they are.
           const isRecorded = (await store.fact(`capture_started:${venue}`)) !== undefined
@@ -64,10 +67,11 @@ export const lakeCommand = defineCommand({
           io.note(`${venue} ${dataset} ${day}: ${printCount(rows)} rows, ${what}`)
         },
       })
-      const { days, rows, kept, unchanged } = report
+      const { days, rows, kept, unchanged, snapshots } = report
       await print(context, { address: objects.address, ...report }, [
         `${objects.address}: ${printCount(days)} days with ${printCount(rows)} rows written, ` +
           `${printCount(kept + unchanged)} were there`,
+        ...(snapshots === 0 ? [] : [`${printCount(snapshots)} snapshots of tables added`]),
       ])
     } finally {
       try {

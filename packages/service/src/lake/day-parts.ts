@@ -7,12 +7,15 @@ import type { BulkWriter } from '../api/bulk/stream.ts'
 import { Tally, type FileReceipt } from '../api/bulk/tally.ts'
 import type { ApiContext } from '../api/route.ts'
 import { yieldToEventLoop } from '../lib/yielder.ts'
+import { compareNames } from '../objects/object-name.ts'
 
 /** One Parquet file in memory. */
 export type DayPart = {
   readonly bytes: Uint8Array
   readonly hash: Buffer
   readonly receipt: FileReceipt
+  /** The smallest and the largest id of the markets that rows belong to. */
+  readonly markets: { readonly first: string; readonly last: string }
 }
 
 // A file is made in memory. A row group of 16 MB may follow.
@@ -45,6 +48,8 @@ class OpenPart {
   private readonly writer: BulkWriter
   private readonly tally: Tally
   private readonly pieces: Uint8Array[] = []
+  private firstMarket: string | undefined
+  private lastMarket = ''
   length = 0
 
   constructor(scope: BulkScope) {
@@ -60,13 +65,25 @@ class OpenPart {
   add(item: WalkItem): void {
     this.tally.add(item)
     this.keep(this.writer.write(item))
+    if (item.kind === 'book' || item.kind === 'trade' || item.kind === 'sample') {
+      for (const { marketId } of item.contexts) this.stretch(marketId)
+    }
   }
 
   finish(): DayPart {
     const receipt = this.tally.finish()
     this.keep(this.writer.end(receipt))
     const bytes = Buffer.concat(this.pieces)
-    return { bytes, hash: createHash('sha256').update(bytes).digest(), receipt }
+    const hash = createHash('sha256').update(bytes).digest()
+    return { bytes, hash, receipt, markets: { first: this.firstMarket!, last: this.lastMarket } }
+  }
+
+  private stretch(market: string): void {
+    if (market === this.lastMarket) return
+    if (this.firstMarket === undefined || compareNames(market, this.firstMarket) < 0) {
+      this.firstMarket = market
+    }
+    if (compareNames(market, this.lastMarket) > 0) this.lastMarket = market
   }
 
   // Yielded bytes are valid until the next step.

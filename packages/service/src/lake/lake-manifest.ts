@@ -14,6 +14,9 @@ export type LakeFile = {
   readonly sha256: string
   readonly first_received_time: string | null
   readonly last_received_time: string | null
+  /** The smallest and the largest market id; absent in files that were written without. */
+  readonly first_market_id?: string
+  readonly last_market_id?: string
 }
 
 /** What the files of one dataset of one venue hold of one day. */
@@ -60,7 +63,7 @@ export async function readManifests(
   objects: ObjectStore,
   venue: string,
   dataset: string,
-): Promise<ReadonlyMap<string, LakeManifest>> {
+): Promise<Map<string, LakeManifest>> {
   const newest = new Map<string, { readonly name: string; readonly size: number }>()
   // Names are in order, so the last one of a day is its newest.
   for await (const object of objects.list(`${MANIFESTS}${datasetFolder(venue, dataset)}`)) {

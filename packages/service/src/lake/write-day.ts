@@ -42,6 +42,8 @@ export type DayOrder = {
   readonly before: LakeManifest | undefined
   /** Throws where this process may not write to the lake any more. */
   check(): void
+  /** Called when a new manifest counts, before files of the one before are removed. */
+  onManifest(manifest: LakeManifest): Promise<void>
 }
 
 /** What became of a day; a day without rows and gaps has no manifest, unless it had one before. */
@@ -52,24 +54,12 @@ export type DayReport = { readonly manifest: LakeManifest; readonly isChanged: b
  * was interrupted writes the same ones again. Files of an earlier manifest are removed last.
  */
 export async function writeDay(order: DayOrder): Promise<DayReport | undefined> {
-  const { context, objects, venue, dataset, before } = order
+  const { objects, venue, dataset, before } = order
   const scope = scopeOf(order)
   const day = dayText(order.day)
   const folder = dayFolder(venue, dataset, day)
   const gaps: Gap[] = []
-  const files: LakeFile[] = []
-  const parts = makeParts(context, scope, order.partRows, (gap) => void gaps.push(gap))
-  for await (const { bytes, hash, receipt } of parts) {
-    const sha256 = hash.toString('hex')
-    const number = String(files.length).padStart(5, '0')
-    const name = `${folder}part-${number}-${sha256.slice(0, 16)}.parquet`
-    order.check()
-    const rest = { isNeeded: async () => false, rest: yieldToEventLoop }
-    await putChecked(objects, name, bytes, hash, rest)
-    const { rows, first_received_time, last_received_time } = receipt
-    const times = { first_received_time, last_received_time }
-    files.push({ name, rows, bytes: bytes.length, sha256, ...times })
-  }
+  const files = await writeParts(order, scope, folder, (gap) => void gaps.push(gap))
   const manifest: LakeManifest = {
     lake_version: LAKE_VERSION,
     schema_version: SCHEMA_VERSION,
@@ -104,8 +94,36 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   if (isChanged && !(await putManifest(objects, manifest))) {
     throw new PriorbookError('store_locked', `another process writes ${folder} of the lake`)
   }
+  if (isChanged) await order.onManifest(manifest)
   await removeOthers(objects, folder, files, () => order.check())
   return { manifest: isChanged ? manifest : before, isChanged }
+}
+
+async function writeParts(
+  order: DayOrder,
+  scope: BulkScope,
+  folder: string,
+  onGap: (gap: Gap) => void,
+): Promise<readonly LakeFile[]> {
+  const files: LakeFile[] = []
+  const parts = makeParts(order.context, scope, order.partRows, onGap)
+  for await (const { bytes, hash, receipt, markets } of parts) {
+    const sha256 = hash.toString('hex')
+    const number = String(files.length).padStart(5, '0')
+    const name = `${folder}part-${number}-${sha256.slice(0, 16)}.parquet`
+    order.check()
+    const rest = { isNeeded: async () => false, rest: yieldToEventLoop }
+    await putChecked(order.objects, name, bytes, hash, rest)
+    const { rows, first_received_time, last_received_time } = receipt
+    const bounds = {
+      first_received_time,
+      last_received_time,
+      first_market_id: markets.first,
+      last_market_id: markets.last,
+    }
+    files.push({ name, rows, bytes: bytes.length, sha256, ...bounds })
+  }
+  return files
 }
 
 /** Removes the files of a folder that a manifest does not name; `check` throws where this process may not any more. */

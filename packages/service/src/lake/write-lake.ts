@@ -2,6 +2,7 @@ import { DAY_MICROS, startOfDay, VENUES, VENUE_IDS, type VenueId } from '@priorb
 import type { ApiContext } from '../api/route.ts'
 import type { ObjectStore } from '../objects/object-store.ts'
 import type { StoreReader } from '../store/store.ts'
+import { LakeTable } from './iceberg/lake-table.ts'
 import { dayFolder, datasetFolder, readManifests, type LakeManifest } from './lake-manifest.ts'
 import { dayText, LAKE_DATASETS, removeOthers, writeDay, type LakeDataset } from './write-day.ts'
 
@@ -20,6 +21,8 @@ export type LakeOrder = {
   /** True to make days again that the lake has, such as after a rebuild. */
   readonly isRewritten: boolean
   readonly partRows: number
+  /** True to make an Iceberg table of each dataset; tables that are there are kept up in any case. */
+  readonly withTables: boolean
   /** Up to when the rows and gaps of a venue are stored; Infinity where nothing is recorded any more. */
   reached(venue: VenueId): Promise<number>
   /** Throws where this process may not write to the lake any more. */
@@ -27,12 +30,18 @@ export type LakeOrder = {
   onDay(manifest: LakeManifest, isChanged: boolean): void
 }
 
-/** How many days and rows were written, and how many days the lake had already. */
-export type LakeReport = { days: number; rows: number; kept: number; unchanged: number }
+/** How many days, rows and snapshots of tables were written, and how many days the lake had already. */
+export type LakeReport = {
+  days: number
+  rows: number
+  kept: number
+  unchanged: number
+  snapshots: number
+}
 
 /** Writes the days that a lake does not have, each exactly once. */
 export async function writeLake(order: LakeOrder): Promise<LakeReport> {
-  const report: LakeReport = { days: 0, rows: 0, kept: 0, unchanged: 0 }
+  const report: LakeReport = { days: 0, rows: 0, kept: 0, unchanged: 0, snapshots: 0 }
   for (const venue of order.venue === undefined ? VENUE_IDS : [order.venue]) {
     const first = await firstDay(order.store, venue)
     if (first === undefined) continue
@@ -58,6 +67,11 @@ async function writeDataset(
   const { store, objects, now, partRows, isRewritten } = order
   const manifests = await readManifests(objects, venue, dataset)
   const stored = await filesByDay(objects, venue, dataset)
+  const table = await openTable(order, venue, dataset)
+  const check = (): void => order.check()
+  const publish = async (): Promise<void> => {
+    report.snapshots += (await table?.publish(manifests, check)) ?? 0
+  }
   const context = contextOf(store, now)
   for (let day = first; day + DAY_MICROS + AFTER_DAY <= now; day += DAY_MICROS) {
     // A recorder that stood still has yet to say what it missed.
@@ -68,8 +82,8 @@ async function writeDataset(
     if (before !== undefined && !isRewritten && hasAll(stored.get(text), before)) {
       // A run that ended after the manifest may have left files of an earlier one.
       if ((stored.get(text)?.size ?? 0) > before.files.length) {
-        const folder = dayFolder(venue, dataset, text)
-        await removeOthers(objects, folder, before.files, () => order.check())
+        await publish()
+        await removeOthers(objects, dayFolder(venue, dataset, text), before.files, check)
       }
       report.kept++
       continue
@@ -82,7 +96,12 @@ async function writeDataset(
       day,
       partRows,
       before,
-      check: () => order.check(),
+      check,
+      async onManifest(manifest) {
+        manifests.set(text, manifest)
+        // Readers of the table must not look for files that are gone.
+        if (before !== undefined) await publish()
+      },
     })
     if (written === undefined) continue
     order.onDay(written.manifest, written.isChanged)
@@ -91,6 +110,17 @@ async function writeDataset(
       report.rows += written.manifest.rows
     } else report.unchanged++
   }
+  await publish()
+  await table?.clean(check)
+}
+
+async function openTable(
+  { objects, withTables }: LakeOrder,
+  venue: VenueId,
+  dataset: LakeDataset,
+): Promise<LakeTable | undefined> {
+  const table = await LakeTable.open(objects, venue, dataset)
+  return table.exists || withTables ? table : undefined
 }
 
 async function filesByDay(
