@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import pickle
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -10,11 +12,13 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from conftest import Server
 from priorbook import (
     ApiError,
+    AsyncClient,
     AuthenticationError,
     BadRequestError,
     Client,
@@ -145,6 +149,44 @@ def test_retry_after_is_honoured() -> None:
         assert time.monotonic() - begun >= 1
     assert isinstance(events[0].error, RateLimitError)
     assert events[0].delay >= 1
+
+
+def test_columns_of_coverage_need_no_second_request() -> None:
+    asked: list[str] = []
+    row = {
+        "kind": "dataset",
+        "venue": "venueb",
+        "dataset": "books",
+        "assets": ["BTC"],
+        "windows": None,
+        "venue_floor": None,
+        "year_inferred": False,
+        "backfilled": False,
+        "capture_started_time": "2026-08-11T00:00:00.000001Z",
+        "first_time": "2026-08-11T00:00:00.000002Z",
+        "first_day": "2026-08-11",
+        "backfilled_first_time": None,
+        "backfilled_last_time": None,
+    }
+
+    def replies(_: int, path: str) -> Reply:
+        asked.append(path)
+        return 200, {}, page([row], None)
+
+    async def read(url: str) -> pa.Table:
+        async with AsyncClient(url, "k") as other:
+            return await (await other.coverage()).to_arrow()
+
+    with scripted(replies) as url, Client(url, "k") as client:
+        answer = client.coverage()
+        table = answer.to_arrow()
+        assert pickle.loads(pickle.dumps(answer)).to_arrow().equals(table)
+        assert len(asked) == 1
+        assert asyncio.run(read(url)).equals(table)
+        assert len(asked) == 2
+    assert table.column_names == list(row)
+    assert table.column("first_time").cast(pa.int64()).to_pylist() == [1786406400000002]
+    assert table.column("assets").to_pylist() == [["BTC"]]
 
 
 def test_a_long_retry_after_fails_at_once() -> None:

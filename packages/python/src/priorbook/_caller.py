@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import httpx
 
@@ -16,11 +16,6 @@ from priorbook._venues import VENUES
 from priorbook._walk import Answer, AsyncListAnswer, AsyncWalk, ListAnswer, Plan, Walk, parse_answer
 from priorbook.errors import ClientError
 from priorbook.models import Book
-
-if TYPE_CHECKING:
-    import pyarrow
-
-    from priorbook._columns import Decimals
 
 T = TypeVar("T")
 
@@ -76,11 +71,6 @@ class Base:
             write=Write(method, body),
         )
 
-    def table_steps(self, row_type: Any, path: str, query: Query, decimals: Decimals) -> Steps[pyarrow.Table]:
-        from priorbook._list_tables import list_steps
-
-        return list_steps(self, path, Plan(row_type, query, None, "list", None), shape="wide", decimals=decimals)
-
 
 class Caller(Base):
     """Calls routes and waits for the answers."""
@@ -129,11 +119,8 @@ class Caller(Base):
         return self._answer(data_type, path, query)
 
     def _list(self, row_type: Any, path: str, query: Query) -> ListAnswer[Any]:
-        def read(decimals: Decimals) -> pyarrow.Table:
-            return self._run(self.table_steps(row_type, path, query, decimals))
-
         answer = self._answer(list[row_type], path, query)
-        return ListAnswer(answer.data, answer.meta, answer.request_id, answer.next_cursor, answer.more, read)
+        return ListAnswer(answer.data, answer.meta, answer.request_id, answer.next_cursor, answer.more, row_type)
 
     def _write(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Answer[Any]:
         return self._run(self.write_steps(data_type, method, path, body))
@@ -192,11 +179,8 @@ class AsyncCaller(Base):
         return await self._answer(data_type, path, query)
 
     async def _list(self, row_type: Any, path: str, query: Query) -> AsyncListAnswer[Any]:
-        async def read(decimals: Decimals) -> pyarrow.Table:
-            return await self._run(self.table_steps(row_type, path, query, decimals))
-
         answer = await self._answer(list[row_type], path, query)
-        return AsyncListAnswer(answer.data, answer.meta, answer.request_id, answer.next_cursor, answer.more, read)
+        return AsyncListAnswer(answer.data, answer.meta, answer.request_id, answer.next_cursor, answer.more, row_type)
 
     async def _write(self, data_type: Any, method: str, path: str, body: Mapping[str, Any] | None) -> Answer[Any]:
         return await self._run(self.write_steps(data_type, method, path, body))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -15,7 +14,6 @@ from priorbook._frames import MEDIA, read_stream
 from priorbook._http import Steps, request_steps
 from priorbook._row_tables import schema_of
 from priorbook.errors import ClientError, IncompleteFileError
-from priorbook.models import Coverage, DatasetCoverage, InstrumentCoverage
 
 if TYPE_CHECKING:
     from priorbook._caller import Base
@@ -33,7 +31,7 @@ def list_steps(base: Base, path: str, plan: Plan, *, shape: Shape, decimals: Dec
             base._settings, base.place(path), {**plan.query, "cursor": cursor}, _whole, accept=MEDIA["arrow"]
         )
         table = read_stream(response.content)
-        tables.append(_fit(table, schema_of(_model_of(plan.row_type, table.column_names))))
+        tables.append(_fit(table, schema_of(plan.row_type)))
         following = _cursor_of(response)
         if following is None:
             break
@@ -45,15 +43,6 @@ def list_steps(base: Base, path: str, plan: Plan, *, shape: Shape, decimals: Dec
     if receipt is not None and json.loads(receipt)["rows"] != table.num_rows:
         raise IncompleteFileError(f"{table.num_rows} rows arrived for {json.loads(receipt)['rows']} of the receipt")
     return scaled(table) if decimals == "scaled" else table
-
-
-# Rows of one route may be of several kinds; the columns of an answer are those of one.
-_KINDS: Mapping[Any, tuple[Any, ...]] = {Coverage: (DatasetCoverage, InstrumentCoverage)}
-
-
-def _model_of(row_type: Any, names: list[str]) -> Any:
-    kinds = _KINDS.get(row_type, (row_type,))
-    return max(kinds, key=lambda kind: len(set(names).intersection(schema_of(kind).names)))
 
 
 # A page that broke off is asked for again.

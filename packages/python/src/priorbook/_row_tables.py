@@ -16,7 +16,7 @@ from priorbook._frames import KEPT, LADDERS
 from priorbook._venues import VENUES
 from priorbook._walk import Plan
 from priorbook.errors import ClientError
-from priorbook.models import Book, BookChange
+from priorbook.models import Book, BookChange, Coverage, DatasetCoverage, InstrumentCoverage
 
 _PLAIN: Mapping[Any, pa.DataType] = {
     str: pa.string(),
@@ -48,6 +48,19 @@ def rows_to_table(rows: Iterable[Any], plan: Plan, *, shape: Shape, decimals: De
         plain = [msgspec.to_builtins(row, builtin_types=(datetime, Decimal)) for row in rows]
         table = _to_table(plain, schema_of(row_type))
     return scaled(table) if decimals == "scaled" else table
+
+
+def list_to_table(rows: list[Any], row_type: Any, decimals: Decimals) -> pa.Table:
+    """The rows of a list that is one answer, as columns."""
+    plan = Plan(_kind_of_rows(row_type, rows), {}, None, None, None)
+    return rows_to_table(rows, plan, shape="wide", decimals=decimals)
+
+
+# Rows of coverage are of two kinds; the columns of an answer are those of one.
+def _kind_of_rows(row_type: Any, rows: list[Any]) -> Any:
+    if row_type is not Coverage:
+        return row_type
+    return InstrumentCoverage if any(row.market_id is not None for row in rows) else DatasetCoverage
 
 
 def schema_of(model: Any) -> pa.Schema:

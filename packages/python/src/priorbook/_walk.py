@@ -52,13 +52,15 @@ class Answer(Generic[T]):
 
 @dataclass(frozen=True)
 class ListAnswer(Answer[list[Row]]):
-    """A list that is one answer. Its columns are requested as Arrow when they are asked for."""
+    """A list that is one answer; its columns are made of its rows, without another request."""
 
-    _read: Callable[[Decimals], pyarrow.Table] = field(repr=False, compare=False)
+    _row_type: Any = field(repr=False, compare=False)
 
     def to_arrow(self, *, decimals: Decimals = "decimal") -> pyarrow.Table:
         """All rows as columns."""
-        return self._read(decimals)
+        from priorbook._row_tables import list_to_table
+
+        return list_to_table(self.data, self._row_type, decimals)
 
     def to_polars(self, *, decimals: Decimals = "decimal") -> polars.DataFrame:
         """All rows as a DataFrame of polars."""
@@ -77,11 +79,13 @@ class ListAnswer(Answer[list[Row]]):
 class AsyncListAnswer(Answer[list[Row]]):
     """A list that is one answer, as ``ListAnswer``, for programs that await."""
 
-    _read: Callable[[Decimals], Awaitable[pyarrow.Table]] = field(repr=False, compare=False)
+    _row_type: Any = field(repr=False, compare=False)
 
     async def to_arrow(self, *, decimals: Decimals = "decimal") -> pyarrow.Table:
         """All rows as columns."""
-        return await self._read(decimals)
+        from priorbook._row_tables import list_to_table
+
+        return list_to_table(self.data, self._row_type, decimals)
 
     async def to_polars(self, *, decimals: Decimals = "decimal") -> polars.DataFrame:
         """All rows as a DataFrame of polars."""
