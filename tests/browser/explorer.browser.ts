@@ -171,7 +171,7 @@ describe('the explorer over emulated venues', () => {
   })
 
   it('shows coverage day by day, and what the recorder does', async () => {
-    await visit('/coverage', async ({ page }) => {
+    await visit('/coverage', async ({ page, errors }) => {
       const today = page.locator('.venue-calendar').nth(1).locator('.day.c-degraded').last()
       await today.click()
       await page.waitForURL(/day=\d{4}-\d\d-\d\d/)
@@ -193,6 +193,8 @@ describe('the explorer over emulated venues', () => {
         expect(shown).toEqual(shown.toSorted(byKey))
       }
       await expectDayFiles(page)
+      // The failure that the export got over.
+      expect(errors.splice(0)).toEqual([expect.stringContaining('status of 503')])
       expect(await accessibilityProblems(page)).toEqual([])
     })
     await visit('/status', async ({ page }) => {
@@ -392,7 +394,13 @@ async function expectDayFiles(page: Page): Promise<void> {
   }
   // The smallest pages, so that a file is made of several.
   const asked: string[] = []
+  let failures = 1
   await page.route(/\/gaps\?.*format=(csv|ndjson)/, async (route) => {
+    // Once the server fails in the middle of a file.
+    if (asked.length === 1 && failures-- > 0) {
+      await route.fulfill({ status: 503, body: '' })
+      return
+    }
     const url = new URL(route.request().url())
     url.searchParams.set('limit', '1')
     asked.push(url.search)
@@ -412,6 +420,7 @@ async function expectDayFiles(page: Page): Promise<void> {
       break
     }
   }
+  expect(failures).toBeLessThan(1)
 }
 
 type GapPage = {

@@ -288,6 +288,38 @@ describe('a download', () => {
   })
 })
 
+describe('an answer as it is', () => {
+  const table: Answer = (_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/csv', link: '</v3/gaps?cursor=2>; rel="next"' })
+    response.end('id\na\n')
+  }
+
+  it('is asked for again after 5xx, drops and cuts, with the key', async () => {
+    const { client, asked } = await serve([problem(503, {}), drop, cut, table])
+    const { body, headers } = await client.fetchRaw(`${client.url}/v3/gaps?format=csv&cursor=1`)
+    expect([await body.text(), body.type]).toEqual(['id\na\n', 'text/csv'])
+    expect(headers.get('link')).toContain('cursor=2')
+    expect(asked.map(({ url }) => url)).toEqual(Array(4).fill('/v3/gaps?format=csv&cursor=1'))
+    expect(asked.map(({ key }) => key)).toEqual(Array(4).fill('Bearer pb_live_x'))
+  })
+
+  it('fails with what the server says, where asking again does not help', async () => {
+    const { client, asked } = await serve([problem(400, { code: 'invalid_cursor' })])
+    await expect(client.fetchRaw(`${client.url}/v3/gaps?cursor=x`)).rejects.toMatchObject({
+      code: 'invalid_cursor',
+    })
+    expect(asked).toHaveLength(1)
+  })
+
+  it('is not asked of another service, which would get the key', async () => {
+    const { client, asked } = await serve([table])
+    for (const url of [`${client.url}0/v3/gaps`, 'http://other/v3/gaps', '/v3/gaps']) {
+      await expect(client.fetchRaw(url)).rejects.toMatchObject({ code: 'invalid_option' })
+    }
+    expect(asked).toEqual([])
+  })
+})
+
 describe('errors', () => {
   it('are those of the server, with all it says', async () => {
     const { client } = await serve([

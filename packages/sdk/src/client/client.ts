@@ -42,7 +42,15 @@ import {
   type UsageJson,
   type WhoamiJson,
 } from '../wire/index.ts'
-import { checkKey, Http, retryPolicy, type Answer, type Envelope, type RetryEvent } from './http.ts'
+import {
+  checkKey,
+  Http,
+  retryPolicy,
+  type Answer,
+  type Envelope,
+  type RawAnswer,
+  type RetryEvent,
+} from './http.ts'
 import type { RetryPolicy } from './backoff.ts'
 import { Caller, type MarketRef } from './caller.ts'
 import { openDownload, openFile, type Download, type DownloadOptions } from './download.ts'
@@ -206,6 +214,15 @@ export class PriorbookClient {
     const { bulkManifest: route } = ROUTES
     const limits = { ...options, timeoutMs: MANIFEST_TIMEOUT_MS }
     return this.caller.one(route, route.address, params, limits)
+  }
+
+  /** Gets an address of this service as it is, in any format, such as a page as CSV; failures are retried. */
+  async fetchRaw(url: string, options: CallOptions = {}): Promise<RawAnswer> {
+    // The key is for this service alone.
+    if (url.startsWith(`${this.url}/`)) {
+      return this.caller.http.getRaw(url.slice(this.url.length), options)
+    }
+    throw new PriorbookClientError('invalid_option', `url does not begin with ${this.url}/`)
   }
 
   /** The address of a download, for another program; it needs the key as a header. */

@@ -35,6 +35,9 @@ export type RequestOptions = {
   readonly headers?: Readonly<Record<string, string>> | undefined
 }
 
+/** An answer as it came. */
+export type RawAnswer = { readonly body: Blob; readonly headers: Headers }
+
 /** A JSON answer with the id of its request. */
 export type JsonAnswer = {
   readonly body: unknown
@@ -96,6 +99,14 @@ export class Http {
     return this.attempt(path, options, (signal) =>
       this.send(path, query, signal, options.headers ?? {}),
     )
+  }
+
+  /** Gets a whole answer in any format; broken answers are retried. */
+  getRaw(path: string, options: RequestOptions = {}): Promise<RawAnswer> {
+    return this.attempt(path, options, async (signal) => {
+      const response = await this.send(path, {}, signal, options.headers ?? {})
+      return { body: await response.blob(), headers: response.headers }
+    })
   }
 
   private async send(

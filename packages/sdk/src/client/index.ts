@@ -3,7 +3,13 @@ export type { RetryPolicy } from './backoff.ts'
 export * from './client.ts'
 export type { Download, DownloadOptions } from './download.ts'
 export * from './errors.ts'
-export { parseEnvelope, type Answer, type Envelope, type RetryEvent } from './http.ts'
+export {
+  parseEnvelope,
+  type Answer,
+  type Envelope,
+  type RawAnswer,
+  type RetryEvent,
+} from './http.ts'
 export type {
   ContractSubscription,
   DisconnectedMessage,

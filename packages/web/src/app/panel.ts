@@ -11,8 +11,6 @@ export type Panel = {
   readonly calls: ReadonlySignal<readonly ApiCall[]>
   /** Sets the SDK call of the next request; `id` is its first argument where the method takes one. */
   readonly note: (method: string, params?: object, id?: string) => void
-  /** Requests an address of the interface as it is, with the visitor's key. */
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
 }
 
 // All panels share the limits of the key; demonstration data needs no pacing.
@@ -61,11 +59,6 @@ export function createPanel(style: Style = PAGE_STYLE): Panel {
   return {
     client,
     calls,
-    fetch: (url, init) => {
-      const own = key.peek()
-      const headers = own === undefined ? {} : { authorization: `Bearer ${own}` }
-      return pacedFetch(pacer, url, { ...init, headers })
-    },
     note: (method, params = {}, id) => {
       const given = [...(id === undefined ? [] : [id]), params]
       const args = given.filter((one) => Object.keys(one).length > 0).map(toSource)

@@ -86,10 +86,8 @@ export class ExportJob {
     url: string,
     signal: AbortSignal,
   ): Promise<{ readonly blob: Blob; readonly link: string | null }> {
-    const response = await this.panel.fetch(url, { signal })
-    const blob = await response.blob()
-    if (!response.ok) throw new Error(`The server answered ${response.status}`)
-    return { blob, link: response.headers.get('link') }
+    const { body, headers } = await this.panel.client.fetchRaw(url, { signal })
+    return { blob: body, link: headers.get('link') }
   }
 
   /** Ends what is running. */
