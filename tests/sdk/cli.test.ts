@@ -284,6 +284,22 @@ describe('commands that read', () => {
     expect(text.trim().split('\n').slice(1)).toEqual(['0'])
   })
 
+  it.skipIf(!existsSync('/dev/full'))('say that the disk of their output is full', async () => {
+    for (const command of ['markets -q', '--help']) {
+      const shell = `"${process.execPath}" "${PROGRAM}" ${command} > /dev/full`
+      const child = spawn('sh', ['-c', shell], {
+        env: { ...process.env, PRIORBOOK_URL: proxy.url, PRIORBOOK_KEY: key },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      })
+      let err = ''
+      child.stderr.on('data', (piece: Buffer) => (err += piece.toString()))
+      const status = await new Promise((resolve) => child.on('close', resolve))
+      const said = 'priorbook: standard output cannot be written: the disk is full\n'
+      expect([command, status, err]).toEqual([command, 1, expect.stringContaining(said)])
+      expect(err).not.toContain('    at ')
+    }
+  })
+
   it('read the demonstration without a key', async () => {
     const { status, out } = await run(['markets', '--demo', '-n', '1', '--json'], {
       env: { PRIORBOOK_KEY: '' },

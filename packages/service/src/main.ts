@@ -1,5 +1,6 @@
 import {
   createProcessIo,
+  endWithOutput,
   packageVersion,
   runProgram,
   type Command,
@@ -66,6 +67,15 @@ export function loadCommands(): Promise<readonly Command<ServerExtra>[]> {
 }
 
 /** Runs `priorbook-server` and returns its exit status. */
-export function main(args: readonly string[], io: CommandIo = createProcessIo()): Promise<number> {
-  return runProgram(SERVER_PROGRAM, args, io)
+export async function main(
+  args: readonly string[],
+  io: CommandIo = createProcessIo(),
+): Promise<number> {
+  // `serve` goes on without a reader of its output.
+  const unwatch = args[0] === 'serve' ? undefined : endWithOutput(SERVER_PROGRAM.name)
+  try {
+    return await runProgram(SERVER_PROGRAM, args, io)
+  } finally {
+    unwatch?.()
+  }
 }

@@ -1,6 +1,7 @@
 import { createClient, type PriorbookClient } from '../client/index.ts'
 import {
   createProcessIo,
+  endWithOutput,
   packageVersion,
   runProgram,
   type CommandIo,
@@ -19,21 +20,16 @@ export async function main(argv: readonly string[], io?: CommandIo): Promise<num
   const env = isPlain ? { ...process.env, NO_COLOR: '1' } : process.env
   const stop = new AbortController()
   const interrupt = (): void => stop.abort(new CliError('interrupted', 'interrupted'))
-  // A reader that stops early, such as `head`, is not a failure.
-  const onPipe = (error: NodeJS.ErrnoException): void => {
-    if (error.code === 'EPIPE') process.exit(EXIT_CODES.ok.status)
-    throw error
-  }
   process.once('SIGINT', interrupt)
   process.once('SIGTERM', interrupt)
-  process.stdout.on('error', onPipe)
+  const unwatch = endWithOutput('priorbook')
   try {
     const program = createProgram(stop.signal)
     return await runProgram(program, argv, io ?? createProcessIo(env), stop.signal)
   } finally {
     process.off('SIGINT', interrupt)
     process.off('SIGTERM', interrupt)
-    process.stdout.off('error', onPipe)
+    unwatch()
   }
 }
 

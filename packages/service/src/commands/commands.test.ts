@@ -301,6 +301,33 @@ describe('a data folder', () => {
   })
 })
 
+describe('output', () => {
+  /** Runs the program in a shell, which goes on with `rest`. */
+  function pipe(
+    args: string,
+    rest: string,
+  ): { readonly status: number | null; readonly err: string } {
+    const shell = `"${process.execPath}" "${BIN}" ${args} ${rest}`
+    const options = { cwd: scratch, encoding: 'utf8' } as const
+    const { status, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', shell], options)
+    return { status, err: stderr }
+  }
+
+  it('may end with its reader', () => {
+    const cat = `journal cat --venue venueb --data "${data}"`
+    expect(pipe(cat, '| head -n 1 > /dev/null')).toEqual({ status: 0, err: '' })
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('of a full disk says so', () => {
+    for (const args of ['--help', `keys list --data "${data}"`, `verify --data "${data}"`]) {
+      const { status, err } = pipe(args, '> /dev/full')
+      const said = 'priorbook-server: standard output cannot be written: the disk is full\n'
+      expect([args, status, err]).toEqual([args, 1, expect.stringContaining(said)])
+      expect(err).not.toContain('    at ')
+    }
+  })
+})
+
 describe('files of a data folder', () => {
   it('are readable by their own user alone', async () => {
     await run('keys', 'create', '--plan', 'quant', '--name', 'mine', '--data', data)
