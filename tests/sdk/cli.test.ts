@@ -341,13 +341,29 @@ describe('exit status', () => {
     ['a missing file', ['verify', 'nothing.ndjson'], 4, /there is no nothing.ndjson/],
     ['no server', ['whoami', '-q', '--url', 'http://127.0.0.1:9'], 5, /--url or PRIORBOOK_URL/],
     ['another service', ['whoami', '-q', '--url', 'nothing'], 2, /not an address/],
+    ['a server without TLS', ['whoami', '-q', '--url', 'HTTPS'], 5, /TLS failed.*\n.*try http:/],
+    ['an option before the command', ['--demo', 'markets'], 2, /: priorbook markets --demo\n/],
+    ['a key before the command', ['--key=secret', 'markets'], 2, /^(?![\s\S]*secret).*--key/],
+    ['a file to replay that is missing', ['replay', 'none.pbx'], 4, /there is no none.pbx/],
+    ['a market beside a file', ['replay', 'none.pbx', 'MARKET'], 2, /no file venueb:.*\n.*markets/],
+    [
+      'a missing folder',
+      ['download', 'MARKET', '-o', 'none/x.csv'],
+      4,
+      /there is no folder none\n/,
+    ],
+    ['a download to nowhere', ['download', 'MARKET', '-o', '-'], 2, /standard output/],
     ['no rows', ['markets', 'no such words'], 7, /no market matches/],
     ['a time before everything', ['book', 'MARKET', '--at', '2020-01-01'], 7, /there is no book/],
   ]
   it.each(cases)(
     'of %s',
     async (_name, args, status, words, env) => {
-      const named = args.map((word) => (word === 'MARKET' ? market : word))
+      const names: Record<string, string> = {
+        MARKET: market,
+        HTTPS: proxy.url.replace('http:', 'https:'),
+      }
+      const named = args.map((word) => names[word] ?? word)
       const ran = await run(named, env === undefined ? {} : { env })
       expect([ran.status, ran.err]).toEqual([status, expect.stringMatching(words)])
       expect(ran.out + ran.err).not.toContain(key)

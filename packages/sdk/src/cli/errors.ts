@@ -50,7 +50,9 @@ export function explainError(error: unknown, url: string): Explained {
     switch (code) {
       case 'network_failed':
       case 'timed_out': {
-        const hint = `Is the service running at ${url}? Name another one with --url or PRIORBOOK_URL.`
+        const hint = PLAIN_ANSWER.test(message)
+          ? `${url} does not answer with TLS; try ${url.replace(/^https/i, 'http')} as --url or PRIORBOOK_URL.`
+          : `Is the service running at ${url}? Name another one with --url or PRIORBOOK_URL.`
         return explained('unreachable', message, hint, code)
       }
       case 'bad_answer': {
@@ -88,11 +90,15 @@ function explainApi(error: PriorbookApiError): Explained {
 const ADVICE: Readonly<Record<string, string>> = {
   missing_key:
     'Set PRIORBOOK_KEY to your key, or add --demo to read demonstration data without one.',
-  invalid_key: 'Look for a missing or a changed letter in PRIORBOOK_KEY.',
+  invalid_key:
+    'Compare the key of PRIORBOOK_KEY or --key with the one that this service showed when it was created.',
   revoked_key: 'Ask the operator for a new key.',
   expired_key: 'Ask the operator for a new key.',
   rate_limited: 'Wait a little; priorbook whoami shows the limits of the key.',
 }
+
+// What OpenSSL says of a first byte that is not of TLS.
+const PLAIN_ANSWER = /wrong version number|packet length too long/
 
 const DAMAGE = new Set<string>(['corrupt_chunk', 'corrupt_row', 'truncated_file', 'invalid_line'])
 const NOT_FOUND = new Set(['unknown_market', 'unknown_asset'])

@@ -263,7 +263,10 @@ function toError(cause: unknown, path: string): Error {
 function reasonOf(error: Error): string {
   const { cause } = error
   if (!(cause instanceof Error)) return error.message
-  const { code } = cause as Error & { readonly code?: unknown }
+  const { code, reason } = cause as Error & { readonly code?: unknown; readonly reason?: unknown }
+  // The message of OpenSSL is an address in its memory and a line of its source.
+  if (typeof code === 'string' && code.startsWith('ERR_SSL') && typeof reason === 'string')
+    return `TLS failed: ${reason}`
   return cause.message === '' && typeof code === 'string' ? code : cause.message
 }
 

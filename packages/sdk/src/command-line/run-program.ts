@@ -40,11 +40,8 @@ export async function runProgram<Extra, Common extends OptionTable>(
   }
   const command = await find(name)?.()
   if (command === undefined) {
-    const near = nearestWord(name, Object.keys(commands))
-    io.note(`${program.name}: there is no command ${name}`)
-    io.note(
-      `${near === undefined ? '' : `Did you mean ${near}? `}${program.name} --help lists them.`,
-    )
+    const later = name.startsWith('-') ? rest.find((word) => find(word) !== undefined) : undefined
+    refuseName(program, name, later, io)
     return USAGE_STATUS
   }
   try {
@@ -58,6 +55,25 @@ export async function runProgram<Extra, Common extends OptionTable>(
     report(program.name, explained, io, rest.includes('--json'))
     return explained.status
   }
+}
+
+/** Says why `name` is not a command; `later` is one that stands behind it. */
+function refuseName<Extra>(
+  { name: program, commands }: Program<Extra>,
+  name: string,
+  later: string | undefined,
+  io: CommandIo,
+): void {
+  if (later !== undefined) {
+    // Without its value: that may be a key.
+    const [option] = name.split('=')
+    io.note(`${program}: ${option} stands before the command`)
+    io.note(`Options follow it: ${program} ${later} ${option}`)
+    return
+  }
+  const near = nearestWord(name, Object.keys(commands))
+  io.note(`${program}: there is no command ${name}`)
+  io.note(`${near === undefined ? '' : `Did you mean ${near}? `}${program} --help lists them.`)
 }
 
 /** Runs one command; throws what it throws. */

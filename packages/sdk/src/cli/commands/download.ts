@@ -1,5 +1,5 @@
-import { statSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import {
   flagOption,
   printBytes,
@@ -13,6 +13,7 @@ import {
 import { FILE_FORMATS } from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, type CliContext } from '../command.ts'
 import { downloadFile, type DownloadEvents } from '../download-file.ts'
+import { CliError } from '../errors.ts'
 import { fileIn } from '../file-proof.ts'
 import { saveProof, type SavedProof } from '../proof/save-proof.ts'
 import { scopeOf, SCOPE_OPTIONS } from '../options.ts'
@@ -150,7 +151,17 @@ export function transferText(bytes: number, total: number, from: number, ms: num
 
 function placeOf(output: string | undefined, name: string): string {
   if (output === undefined) return name
+  if (output === '-') {
+    const hint = 'Name a file or a folder; priorbook replay prints the rows of a file.'
+    throw new UsageError('a download is checked as a file, which standard output is not', hint)
+  }
   const isFolder =
     /[/\\]$/.test(output) || statSync(output, { throwIfNoEntry: false })?.isDirectory()
-  return isFolder === true ? join(output, name) : output
+  const path = isFolder === true ? join(output, name) : output
+  const folder = dirname(path)
+  if (!existsSync(folder)) {
+    const hint = 'Make it first, or choose another place with --output.'
+    throw new CliError('not_found', `there is no folder ${folder}`, hint)
+  }
+  return path
 }

@@ -1,10 +1,12 @@
 import { existsSync } from 'node:fs'
+import { sleep } from '../../client/backoff.ts'
 import { parsedOption, UsageError, wordOption } from '../../command-line/index.ts'
 import { flagNames, parseMicros, printMicros, printScaled, VENUES } from '../../domain/index.ts'
 import type { ReplayEvent } from '../../replay/index.ts'
 import type { LadderSide } from '../../tape/index.ts'
 import { toGapJson, toMarketJson, type MarketSelector } from '../../wire/index.ts'
 import { defineCommand, type CliContext } from '../command.ts'
+import { CliError } from '../errors.ts'
 import {
   DEPTH_OPTION,
   FAMILY_OPTIONS,
@@ -49,10 +51,19 @@ export const REPLAY = defineCommand({
   ],
   async run(context) {
     const { args } = context
-    const isFile = args.length > 0 && args.every((name) => existsSync(name))
-    await (isFile ? replayLocal(context) : replayServed(context))
+    const files = args.filter((name) => FILE_NAME.test(name) || existsSync(name))
+    const other = args.find((name) => !files.includes(name))
+    if (files.length > 0 && other !== undefined) {
+      const hint = 'Files are replayed without the service; name markets in a call of their own.'
+      throw new UsageError(`there is no file ${other}`, hint)
+    }
+    const missing = files.find((name) => !existsSync(name))
+    if (missing !== undefined) throw new CliError('not_found', `there is no ${missing}`)
+    await (files.length > 0 ? replayLocal(context) : replayServed(context))
   },
 })
+
+const FILE_NAME = /\.(pbx|ndjson)$/
 
 // Lines are written in pieces of about this size: one write per row would dominate the cost.
 const PIECE = 1 << 16
@@ -82,8 +93,7 @@ async function replayLocal(context: Context): Promise<void> {
         if (due > 1) {
           await io.write(text)
           text = ''
-          await new Promise((resolve) => setTimeout(resolve, due))
-          signal.throwIfAborted()
+          await sleep(due, signal)
         }
       }
       if (text.length < PIECE) continue
