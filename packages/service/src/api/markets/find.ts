@@ -71,24 +71,38 @@ export async function findAnywhere(
   venue: VenueId | undefined,
 ): Promise<MarketState> {
   const venues = venuesOf(grant, venue)
-  let first: Problem | undefined
+  const hints: string[] = []
   for (const one of venues) {
     const address = addressOf(one)
     try {
       return await findMarket(context, address, { [address.marketParam]: id }, grant)
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'unknown_market') throw error
-      first ??= error
+      if (error.fields.hint !== undefined) hints.push(error.fields.hint)
     }
   }
   for (const hidden of VENUE_IDS) {
     if (venues.includes(hidden)) continue
     if ((await context.store.market(hidden, id)) !== undefined) grant.requireVenue(hidden)
   }
+  // What the id is at one venue says more than what another venue takes instead.
+  const hint = hints.find((one) => !one.includes(EXPECTED)) ?? hintAnywhere(id, venue, hints)
   throw new Problem('unknown_market', `no market ${show(id)} is recorded`, {
     param: 'market',
-    ...(first?.fields.hint === undefined ? {} : { hint: first.fields.hint }),
+    ...(hint === undefined ? {} : { hint }),
   })
+}
+
+function hintAnywhere(
+  id: string,
+  venue: VenueId | undefined,
+  [first]: readonly string[],
+): string | undefined {
+  const named = VENUE_IDS.find((one) => id.startsWith(`${one}:`))
+  if (named !== undefined) {
+    return `Send the venue apart: venue=${named}&market=${encodeURIComponent(id.slice(named.length + 1))}.`
+  }
+  return venue === undefined ? 'It is the id that the venue gives; /v3/markets lists them.' : first
 }
 
 /** The venues that a request is about: the one that it names, else those that the plan includes. */
@@ -193,8 +207,10 @@ function expected(venue: VenueId): string {
   const { paths, familyKey } = VENUES[venue]
   const plain = paths.plain?.markets ?? paths.markets
   const list = familyKey === 'series' ? `${paths.markets}?series=…` : plain
-  return `The path takes ${paths.idHint}, found by ${list}.`
+  return `${EXPECTED} ${paths.idHint}, found by ${list}.`
 }
+
+const EXPECTED = 'The path takes'
 
 const SHAPES: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/^0x[0-9a-fA-F]{64}$/, 'That looks like a condition id. '],

@@ -462,5 +462,19 @@ describe('a market record', () => {
       expect(problem.fields.hint).toContain(hint)
     }
     expect((await call.problem(`/v3/sol/markets/${A_MARKET}`)).code).toBe('unknown_asset')
+    // Without a venue, the hint is that of the venue whose id it is, and never what another one takes.
+    const anywhere: readonly (readonly [id: string, hint: string])[] = [
+      [C_TOKENS[0], C_MARKET],
+      [B_MARKET.toLowerCase(), B_MARKET],
+      ['nope', '/v3/markets'],
+      [`venueb:${B_MARKET}`, `venue=venueb&market=${B_MARKET}`],
+    ]
+    for (const [id, hint] of anywhere) {
+      for (const route of ['gaps', 'coverage', 'parity']) {
+        const problem: Problem = await call.problem(`/v3/${route}?market=${id}`)
+        expect([route, id, problem.fields.hint]).toEqual([route, id, expect.stringContaining(hint)])
+        expect(problem.fields.hint).not.toContain('The path takes')
+      }
+    }
   })
 })
