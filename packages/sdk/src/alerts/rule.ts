@@ -147,7 +147,7 @@ function scopeOf(given: Given): MarketScope {
   const outcome = textOf(given, 'outcome', 200)
   const named = [marketId, asset, series].filter((one) => one !== undefined)
   if (named.length !== 1) {
-    throw wrong('market_id', 'is not the only one: a rule names a market, an asset or a series')
+    throw problem('market_id', 'a rule names one of market_id, asset and series')
   }
   if (window !== undefined && asset === undefined) throw wrong('window', 'goes with asset')
   if (outcome !== undefined && VENUES[venue].booksPer === 'market') {
@@ -167,7 +167,7 @@ function thresholdOf(given: Given): Threshold {
   const above = unitsOf(given, 'above')
   const below = unitsOf(given, 'below')
   if ((above === undefined) === (below === undefined)) {
-    throw wrong('above', 'is not the only one: a rule has either above or below')
+    throw problem('above', 'a rule has either above or below')
   }
   const rearm = unitsOf(given, 'rearm') ?? 0n
   return { isAbove: above !== undefined, at: above ?? below ?? 0n, rearm }
@@ -203,11 +203,15 @@ function wordOf<const Words extends readonly string[]>(
   const value = given[name]
   if (value === undefined) return undefined
   const word = words.find((one) => one === value)
-  if (word === undefined) throw wrong(name, 'is not one of its words', words)
+  if (word === undefined) throw wrong(name, `is not one of ${words.join(', ')}`, words)
   return word
 }
 
 function wrong(param: string, why: string, allowed?: readonly string[]): Problem {
+  return problem(param, `${param} ${why}`, allowed)
+}
+
+function problem(param: string, text: string, allowed?: readonly string[]): Problem {
   const more = allowed === undefined ? {} : { allowed }
-  return new Problem('invalid_parameter', `${param} ${why}`, { param, ...more })
+  return new Problem('invalid_parameter', text, { param, ...more })
 }

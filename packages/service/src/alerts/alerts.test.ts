@@ -625,14 +625,16 @@ describe('the routes', () => {
     ['a password', { webhook: 'https://a:b@example.org/' }, 'webhook'],
     ['no address', { webhook: 'nothing' }, 'webhook'],
     ['two thresholds', { above: 1, below: 1 }, 'above'],
-    ['no threshold', { above: undefined }, 'above'],
+    ['no threshold', { above: undefined }, 'above', 'a rule has either above or below'],
+    ['no scope', { market_id: undefined }, 'market_id', 'one of market_id, asset and series'],
+    ['an unknown kind', { kind: 'noise' }, 'kind', 'price, spread, depth, edge, gap, resolved'],
     ['a threshold that is no number', { above: 'much' }, 'above'],
     ['an unknown member', { colour: 'red' }, 'colour'],
     ['a member of another kind', { contract_id: 'x' }, 'contract_id'],
     ['two scopes', { asset: 'BTC' }, 'market_id'],
     ['an outcome where there is one book', { outcome: 'Yes' }, 'outcome'],
     ['an unknown market', { market_id: 'NOTHING' }, 'market_id'],
-  ])('refuse %s', async (_, change, param) => {
+  ])('refuse %s', async (_, change, param, words = '') => {
     const store = await createContractStore([{ record: B }])
     const home = await open(store, { allowNetworks: [] })
     const rule = { ...MARKET, kind: 'price', above: '0.5', webhook: 'https://example.org/hook' }
@@ -641,7 +643,7 @@ describe('the routes', () => {
     const answer = await home.ask('/v3/alerts', { key: home.key, method: 'POST', headers, body })
     expect(answer.status).toBeGreaterThanOrEqual(400)
     expect(answer.status).toBeLessThan(405)
-    expect(answer.json()['param']).toBe(param)
+    expect(answer.json()).toMatchObject({ param, detail: expect.stringContaining(words) })
   })
 
   it('keep to the number of the plan, and to methods and bodies that exist', async () => {

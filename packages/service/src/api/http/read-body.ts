@@ -11,8 +11,10 @@ export async function readJsonBody(request: IncomingMessage, isTaken: boolean): 
   for await (const part of request as AsyncIterable<Buffer>) {
     size += part.length
     if (size > (isTaken ? MAX_BODY : 0)) {
-      const most = isTaken ? `at most ${MAX_BODY} bytes` : 'none here'
-      throw new Problem('body_too_large', `a body has ${most}`)
+      throw new Problem(
+        'body_too_large',
+        isTaken ? `a body has at most ${MAX_BODY} bytes` : 'the request takes no body',
+      )
     }
     parts.push(part)
   }
