@@ -371,6 +371,15 @@ describe('exit status', () => {
     60_000,
   )
 
+  it.skipIf(process.platform !== 'linux')('of a place that cannot be written', async () => {
+    // The commands name their place by different options.
+    for (const option of ['--output', '-o']) {
+      const ran = await run(['download', market, option, '/sys/books.ndjson'])
+      expect([ran.status, ran.err]).toEqual([1, expect.stringContaining('Choose a place')])
+      expect(ran.err).not.toContain('--output')
+    }
+  })
+
   it('comes with JSON about the failure where JSON was asked for', async () => {
     const { status, err } = await run(['book', 'venueb:KXNONE', '--json'])
     expect([status, JSON.parse(err)]).toEqual([

@@ -119,7 +119,7 @@ function explainOther(error: unknown): Explained {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS': {
-      const hint = 'Choose another place with --output.'
+      const hint = 'Choose a place that you may write to, or change its rights.'
       return explained('failed', `${file} cannot be written or read`, hint)
     }
     case 'ENOSPC': {

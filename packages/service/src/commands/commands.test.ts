@@ -84,6 +84,11 @@ describe('calls', () => {
     }
   })
 
+  it('names a setting as the docs do, not an option that does not exist', async () => {
+    const { code, err } = await call('serve', '--port', 'many', '--data', join(scratch, 'never'))
+    expect([code, err]).toEqual([1, expect.stringContaining('api.port is "many", not a number')])
+  })
+
   it('exits with 1 and a listed code where there is nothing to read', async () => {
     const { code, err } = await run('verify', '--data', join(scratch, 'empty'))
     expect(code).toBe(1)

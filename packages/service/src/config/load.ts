@@ -22,8 +22,9 @@ export function loadConfig(options: {
   for (const key of keys) {
     const text = options.env[key.variable]
     if (text !== undefined) put(config, key.path, fromText(key, text, key.variable))
-    const given = options.given?.get(key.path.join('.'))
-    if (given !== undefined) put(config, key.path, fromText(key, given, `--${key.path.join('-')}`))
+    const name = key.path.join('.')
+    const given = options.given?.get(name)
+    if (given !== undefined) put(config, key.path, fromText(key, given, name))
   }
   for (const { must, path, description } of keys) {
     const value = valueAt(config, path)
