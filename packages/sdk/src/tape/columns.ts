@@ -156,12 +156,17 @@ export class BookColumns extends HeadColumns {
     this.size = grow(this.size, capacity)
   }
 
-  /** Appends one row with its changed levels. */
-  push(head: RowHead, keys: ArrayLike<number>, sizes: ArrayLike<number>): void {
+  /** Appends one row with its changed levels, the first `count` of `keys` and `sizes`. */
+  push(
+    head: RowHead,
+    keys: ArrayLike<number>,
+    sizes: ArrayLike<number>,
+    count: number = keys.length,
+  ): void {
     let at = this.changeCount
     const row = this.pushHead(head)
-    this.reserveChanges(at + keys.length)
-    for (let index = 0; index < keys.length; index++) {
+    this.reserveChanges(at + count)
+    for (let index = 0; index < count; index++) {
       this.key[at] = keys[index]!
       this.size[at++] = sizes[index]!
     }

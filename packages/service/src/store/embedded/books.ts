@@ -102,7 +102,7 @@ export class BookReader {
   /** The decoded chunk or tail that holds a row; damage throws. */
   stretchAt(stream: Stream, ordinal: number, numbers: boolean): Stretch {
     if (ordinal >= stream.next) {
-      const tail = this.view.bookTail(stream)
+      const tail = this.view.bookTail(stream, numbers)
       if (tail !== undefined && tail.first <= ordinal) {
         return { columns: tail.columns, first: tail.first, changesBefore: stream.changes }
       }

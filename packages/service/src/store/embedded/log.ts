@@ -18,8 +18,9 @@ export type Maker = {
   readonly normalizer: number
 }
 
-/** Receives the rows of log batches, as they are appended or read back. */
+/** Receives the rows of log batches, as they are appended or read back. It keeps neither `head` nor the levels. */
 export interface RowSink {
+  /** The changed levels of a row are the first `count` of `keys` and `sizes`. */
   book(
     stream: number,
     ordinal: number,
@@ -28,6 +29,7 @@ export interface RowSink {
     priceDecimals: number,
     keys: readonly number[],
     sizes: readonly number[],
+    count: number,
   ): void
   trade(
     stream: number,
@@ -167,6 +169,18 @@ export class LogWriter {
   }
 }
 
+// The row that is being read. A start reads millions of rows: objects for each would take most of its time.
+const head: { -readonly [Name in keyof RowHead]: RowHead[Name] } = {
+  received: 0,
+  source: 0,
+  venueSeq: 0,
+  channel: 0,
+  journal: 0,
+  flags: 0,
+}
+const keys: number[] = []
+const sizes: number[] = []
+
 /** Reads one body into a sink, after its checksum; `id` must be the one it was stored under. */
 export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader {
   const end = bytes.length - 4
@@ -202,22 +216,21 @@ export function readLog(id: number, bytes: Uint8Array, sink: RowSink): LogHeader
     const stream = reader.varint()
     const ordinal = reader.varint()
     received += reader.signed()
-    const source = reader.byte() === 0 ? -1 : received + reader.signed()
-    const venueSeq = reader.varint() - 1
-    const channel = reader.varint() - 1
+    head.received = received
+    head.source = reader.byte() === 0 ? -1 : received + reader.signed()
+    head.venueSeq = reader.varint() - 1
+    head.channel = reader.varint() - 1
     journal += reader.signed()
-    const flags = reader.varint()
-    const head: RowHead = { received, source, venueSeq, channel, journal, flags }
+    head.journal = journal
+    head.flags = reader.varint()
     if (kind === BOOK) {
       const decimals = reader.byte()
       const count = reader.varint()
-      const keys: number[] = []
-      const sizes: number[] = []
       for (let index = 0; index < count; index++) {
-        keys.push(reader.varint())
-        sizes.push(reader.varint())
+        keys[index] = reader.varint()
+        sizes[index] = reader.varint()
       }
-      sink.book(stream, ordinal, maker, head, decimals, keys, sizes)
+      sink.book(stream, ordinal, maker, head, decimals, keys, sizes, count)
     } else if (kind === TRADE || kind === TRADE_WITH_NATIVE) {
       const tradeId = reader.text()
       const price = reader.varint()

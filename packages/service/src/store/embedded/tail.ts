@@ -15,6 +15,8 @@ import type { Maker, RowSink } from './log.ts'
 /** The unpacked rows of one stream, in memory; row 0 has ordinal `first`. */
 export type TailRows = {
   first: number
+  /** Rows before this ordinal are in a chunk; they are passed over while there is no row here. */
+  readonly next?: number | undefined
   /** Who made the rows, from which row on. */
   readonly makers: { readonly row: number; readonly maker: Maker }[]
 } & (
@@ -38,6 +40,11 @@ export class Tail implements RowSink {
   readonly listeners = new Set<LogListener>()
   /** True while batches are read again that listeners have already received. */
   isKnown = false
+  /**
+   * While all of the log is read: the first ordinal of a stream that is in no chunk. Rows before it, which are
+   * two thirds of the log while a pass of packing is under way, are not kept.
+   */
+  nextOf: ((stream: number) => number) | undefined
   rows = 0
 
   book(
@@ -48,6 +55,7 @@ export class Tail implements RowSink {
     priceDecimals: number,
     keys: readonly number[],
     sizes: readonly number[],
+    count: number,
   ): void {
     const tail = this.at(stream, ordinal, maker, 'book')
     if (tail?.kind !== 'book') return
@@ -55,9 +63,9 @@ export class Tail implements RowSink {
     if (priceDecimals > columns.priceDecimals) this.refine(tail, priceDecimals)
     if (priceDecimals < tail.columns.priceDecimals) {
       const factor = 10 ** (tail.columns.priceDecimals - priceDecimals)
-      const scaled = keys.map((key) => (key >>> 1) * factor * 2 + (key & 1))
-      tail.columns.push(head, scaled, sizes)
-    } else tail.columns.push(head, keys, sizes)
+      const scaled = keys.slice(0, count).map((key) => (key >>> 1) * factor * 2 + (key & 1))
+      tail.columns.push(head, scaled, sizes, count)
+    } else tail.columns.push(head, keys, sizes, count)
   }
 
   trade(
@@ -108,7 +116,7 @@ export class Tail implements RowSink {
   private at(stream: number, ordinal: number, maker: Maker, kind: ChunkKind): TailRows | undefined {
     let tail = this.streams.get(stream)
     if (tail === undefined) {
-      tail = createTail(kind, ordinal)
+      tail = createTail(kind, ordinal, this.nextOf?.(stream))
       this.streams.set(stream, tail)
     }
     const expected = tail.first + tail.columns.count
@@ -117,15 +125,24 @@ export class Tail implements RowSink {
     if (ordinal > expected) {
       throw new PriorbookError('corrupt_row', `log rows ${expected}–${ordinal - 1} are missing`)
     }
+    if (this.listeners.size > 0 && !this.isKnown) {
+      for (const listener of this.listeners) listener.row(kind, stream)
+    }
+    if (tail.next !== undefined && ordinal < tail.next) {
+      tail.first = ordinal + 1
+      return undefined
+    }
     const last = tail.makers.at(-1)
     if (last === undefined || !sameMaker(last.maker, maker)) {
       tail.makers.push({ row: tail.columns.count, maker })
     }
     this.rows++
-    if (this.listeners.size > 0 && !this.isKnown) {
-      for (const listener of this.listeners) listener.row(kind, stream)
-    }
     return tail
+  }
+
+  /** Drops the streams of which the log has only rows that are in chunks. */
+  forgetEmpty(): void {
+    for (const [id, { columns }] of this.streams) if (columns.count === 0) this.streams.delete(id)
   }
 
   /**
@@ -215,15 +232,15 @@ export function sameMaker(a: Maker, b: Maker): boolean {
 const FIRST_ROWS = 4
 const FIRST_CHANGES = 16
 
-function createTail(kind: ChunkKind, first: number): TailRows {
+function createTail(kind: ChunkKind, first: number, next?: number): TailRows {
   switch (kind) {
     case 'book': {
       const columns = new BookColumns(2, FIRST_ROWS, FIRST_CHANGES)
-      return { kind, first, makers: [], columns, based: false }
+      return { kind, first, next, makers: [], columns, based: false }
     }
     case 'trade':
-      return { kind, first, makers: [], columns: new TradeColumns(FIRST_ROWS) }
+      return { kind, first, next, makers: [], columns: new TradeColumns(FIRST_ROWS) }
     case 'sample':
-      return { kind, first, makers: [], columns: new SampleColumns(FIRST_ROWS) }
+      return { kind, first, next, makers: [], columns: new SampleColumns(FIRST_ROWS) }
   }
 }

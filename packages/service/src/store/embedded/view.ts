@@ -2,7 +2,7 @@ import { PriorbookError, VENUE_IDS } from '@priorbook/sdk/domain'
 import { applyRows, Ladder, loadBase, type ChunkKind, type TapePlatform } from '@priorbook/sdk/tape'
 import type { InstrumentRef } from '../store.ts'
 import { Bodies, isDamage, nameOf, type BodyOptions } from './bodies.ts'
-import type { Database } from './database.ts'
+import type { Database, Row } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
 import { readLog } from './log.ts'
 import { checkStates, readState, STATE } from './state.ts'
@@ -11,6 +11,8 @@ import { Tail, type LogListener, type TailRows } from './tail.ts'
 
 // Max streams without rows in the log whose row and directory stay in memory; the oldest are evicted first.
 const REMEMBERED = 8000
+// Batches of the log that are in memory at a time; one has up to 4,096 messages of a venue.
+const LOG_BATCHES = 64
 
 /** What a view keeps in memory. */
 export type ViewOptions = BodyOptions & {
@@ -223,11 +225,14 @@ export class View {
     return this.tail.streams.get(stream.id)
   }
 
-  /** The tail of a book stream with the book before it; damage in the last chunk surfaces here. */
-  bookTail(stream: Stream): (TailRows & { kind: 'book' }) | undefined {
+  /**
+   * The tail of a book stream with the book before it; damage in the last chunk surfaces here. `numbers` is true
+   * where the rows of that chunk are read next, with their numbers: then it is decoded once.
+   */
+  bookTail(stream: Stream, numbers = false): (TailRows & { kind: 'book' }) | undefined {
     const tail = this.tailOf(stream)
     if (tail?.kind !== 'book') return undefined
-    if (!tail.based) this.tail.setBase(tail, this.endOf(stream))
+    if (!tail.based) this.tail.setBase(tail, this.endOf(stream, numbers))
     return tail
   }
 
@@ -255,14 +260,14 @@ export class View {
   }
 
   /** The book after the last chunk of a stream. */
-  endOf(stream: Stream): Ladder {
+  endOf(stream: Stream, numbers = false): Ladder {
     const ladder = new Ladder()
     const place = this.directory(stream).places.at(-1)
     if (place === undefined) return ladder
     if ('lost' in place) {
       throw new PriorbookError('corrupt_chunk', `${nameOf(stream, place)} are missing`)
     }
-    const columns = this.bodies.book(stream, place, false)
+    const columns = this.bodies.book(stream, place, numbers)
     loadBase(ladder, columns)
     applyRows(ladder, columns, 0, columns.count)
     return ladder
@@ -289,31 +294,64 @@ export class View {
       }
     }
     if (this.damagedLog !== undefined) return
-    const rows = this.database.all(
-      'SELECT id, bytes FROM log WHERE id > ? ORDER BY id',
-      this.lastLog,
-    )
-    for (const row of rows) {
-      const id = row['id'] as number
-      try {
-        if (id !== this.lastLog + 1) {
-          throw new PriorbookError('corrupt_row', `log batch ${this.lastLog + 1} is missing`)
-        }
-        const bytes = row['bytes']
-        if (!(bytes instanceof Uint8Array)) {
-          throw new PriorbookError('corrupt_row', `log batch ${id} is text`)
-        }
-        this.tail.isKnown = id <= told
-        const header = readLog(id, bytes, this.tail)
-        this.positions.set(header.venue, header.position)
-      } catch (error) {
-        if (!isDamage(error)) throw error
-        this.damagedLog = { id: this.lastLog + 1, error }
-        return
-      }
-      this.lastLog = id
-    }
+    this.readLogFrom(told)
+    if (this.damagedLog !== undefined) return
     if (first || this.database.readOnly) this.checkLogEnd()
+  }
+
+  // Reads the batches after the newest that was read, some at a time: the log of a wide tape has 100 MB and more.
+  // Listeners know those up to `told`.
+  private readLogFrom(told: number): void {
+    const { tail } = this
+    const isWhole = tail.streams.size === 0
+    if (isWhole) tail.nextOf = (stream) => this.nextOf(stream)
+    try {
+      let rows: Row[]
+      do {
+        rows = this.database.all(
+          'SELECT id, bytes FROM log WHERE id > ? ORDER BY id LIMIT ?',
+          this.lastLog,
+          LOG_BATCHES,
+        )
+        for (const row of rows) if (!this.readBatch(row, told)) return
+      } while (rows.length === LOG_BATCHES)
+    } finally {
+      tail.nextOf = undefined
+      if (isWhole) tail.forgetEmpty()
+    }
+  }
+
+  // False where the batch is damaged.
+  private readBatch(row: Row, told: number): boolean {
+    const id = row['id'] as number
+    try {
+      if (id !== this.lastLog + 1) {
+        throw new PriorbookError('corrupt_row', `log batch ${this.lastLog + 1} is missing`)
+      }
+      const bytes = row['bytes']
+      if (!(bytes instanceof Uint8Array)) {
+        throw new PriorbookError('corrupt_row', `log batch ${id} is text`)
+      }
+      this.tail.isKnown = id <= told
+      const header = readLog(id, bytes, this.tail)
+      this.positions.set(header.venue, header.position)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      this.damagedLog = { id: this.lastLog + 1, error }
+      return false
+    }
+    this.lastLog = id
+    return true
+  }
+
+  // Rows of a stream that cannot be read all stay.
+  private nextOf(stream: number): number {
+    try {
+      return this.streamById(stream).next
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      return 0
+    }
   }
 
   // The log was truncated after all of it was read: its rows that are in chunks now are dropped, which bounds

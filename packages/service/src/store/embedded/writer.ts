@@ -259,7 +259,8 @@ export class Writer {
       const id = claims[at++]!
       const ordinal = claims[at++]!
       if (id === KNOWN) continue
-      tail.book(id, ordinal, maker, row, row.priceDecimals, row.keys, row.sizes)
+      const { priceDecimals, keys, sizes } = row
+      tail.book(id, ordinal, maker, row, priceDecimals, keys, sizes, keys.length)
     }
     for (const [index, row] of (batch.trades ?? []).entries()) {
       const id = claims[at++]!
