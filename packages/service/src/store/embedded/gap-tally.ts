@@ -120,35 +120,84 @@ const OUTAGE_COLUMNS = [
 ]
 
 function tallyOutage(database: Database, before: Gap | undefined, after: Gap | undefined): void {
+  const draft = database.draft('outages', () => new OutageDraft(database))
   const { venue, reason, journal } = (before ?? after)!
-  const columns = OUTAGE_COLUMNS.join(', ')
-  const found = database.get(
-    `SELECT ${columns}, sum FROM outage WHERE venue = ? AND reason = ? AND journal = ?`,
-    venue,
-    reason,
-    journal,
-  )
-  const row = found !== undefined && holds('outage', OUTAGE_COLUMNS, found) ? found : undefined
-  const known = (name: string): number => (row?.[name] as number | undefined) ?? 0
-  const books = known('books') + (before === undefined ? 1 : 0) - (after === undefined ? 1 : 0)
+  const row = draft.find(venue, reason, journal)
+  const books = (row?.books ?? 0) + (before === undefined ? 1 : 0) - (after === undefined ? 1 : 0)
   if (books <= 0) {
-    const name = [venue, reason, journal]
-    database.run('DELETE FROM outage WHERE venue = ? AND reason = ? AND journal = ?', ...name)
+    draft.change(venue, reason, journal, undefined)
     return
   }
-  const open = known('open') - isOpen(before) + isOpen(after)
-  const values: Column[] = [
-    venue,
-    reason,
-    journal,
-    Math.min((row?.['start'] as number | undefined) ?? Infinity, (after ?? before)!.start),
-    Math.max(known('finish'), after?.end ?? 0),
+  const open = (row?.open ?? 0) - isOpen(before) + isOpen(after)
+  draft.change(venue, reason, journal, {
+    start: Math.min(row?.start ?? Infinity, (after ?? before)!.start),
+    finish: Math.max(row?.finish ?? 0, after?.end ?? 0),
     books,
-    Math.max(0, open),
-    row === undefined ? heldBooks(database, venue) : known('held'),
-    (row?.['detail'] as string | null | undefined) ?? after?.detail ?? null,
-  ]
-  insertRow(database, 'INSERT OR REPLACE INTO outage', OUTAGE_COLUMNS, values)
+    open: Math.max(0, open),
+    held: row === undefined ? heldBooks(database, venue) : row.held,
+    detail: row?.detail ?? after?.detail ?? null,
+  })
+}
+
+type OutageRow = {
+  readonly start: number
+  readonly finish: number
+  readonly books: number
+  readonly open: number
+  readonly held: number
+  readonly detail: string | null
+}
+
+/** The outages of one transaction: a start of the recorder ends the gaps of thousands of books of one. */
+class OutageDraft {
+  private readonly database: Database
+  /** By venue, reason and journal record; undefined where there is none, or none any more. */
+  private readonly rows = new Map<string, OutageRow | undefined>()
+  private readonly changed = new Map<string, readonly [VenueId, GapReason, number]>()
+
+  constructor(database: Database) {
+    this.database = database
+  }
+
+  find(venue: VenueId, reason: GapReason, journal: number): OutageRow | undefined {
+    const name = `${venue} ${reason} ${journal}`
+    if (this.rows.has(name)) return this.rows.get(name)
+    const found = this.database.get(
+      `SELECT ${OUTAGE_COLUMNS.join(', ')}, sum FROM outage
+       WHERE venue = ? AND reason = ? AND journal = ?`,
+      venue,
+      reason,
+      journal,
+    )
+    const isSound = found !== undefined && holds('outage', OUTAGE_COLUMNS, found)
+    const row = isSound ? (found as unknown as OutageRow) : undefined
+    this.rows.set(name, row)
+    return row
+  }
+
+  /** Undefined removes it. */
+  change(venue: VenueId, reason: GapReason, journal: number, row: OutageRow | undefined): void {
+    const name = `${venue} ${reason} ${journal}`
+    this.rows.set(name, row)
+    this.changed.set(name, [venue, reason, journal])
+  }
+
+  write(): boolean {
+    if (this.changed.size === 0) return false
+    for (const [name, key] of this.changed) {
+      const row = this.rows.get(name)
+      if (row === undefined) {
+        const sql = 'DELETE FROM outage WHERE venue = ? AND reason = ? AND journal = ?'
+        this.database.run(sql, ...key)
+        continue
+      }
+      const { start, finish, books, open, held, detail } = row
+      const values: Column[] = [...key, start, finish, books, open, held, detail]
+      insertRow(this.database, 'INSERT OR REPLACE INTO outage', OUTAGE_COLUMNS, values)
+    }
+    this.changed.clear()
+    return true
+  }
 }
 
 function isOpen(gap: Gap | undefined): number {
