@@ -12,6 +12,7 @@ import {
   type ErrorCode,
   type GapReason,
   type Instrument,
+  type MarketRecord,
   type MarketRevision,
   type Micros,
   type Provenance,
@@ -148,6 +149,7 @@ export class Applier {
   private readonly prices: PriceChecks
   private readonly normalizer: Normalizer
   private readonly rules: BookRules
+  private readonly isLive: boolean
   private readonly onClosed: OnClosed
   private readonly isFeed: (request: CaptureRequest) => boolean
   private readonly state: Readiness
@@ -184,6 +186,7 @@ export class Applier {
     this.venue = venue
     this.normalizer = definition.normalizer
     this.rules = VENUES[venue].bookRules
+    this.isLive = live.onClosed !== undefined
     this.onClosed = live.onClosed ?? (() => undefined)
     this.calls = definition.quotaOutlivesRestart ? new CallCounter(venue) : undefined
     this.feed = new TradeFeed(venue)
@@ -202,6 +205,11 @@ export class Applier {
       bookOf: (key) => this.state.tracks.get(key)!.assembler.ladder,
       gridOf: (marketId) => this.state.markets.briefOf(marketId)?.grid,
     })
+  }
+
+  /** Learns the record that the store has of a market, before the first record is applied. */
+  learn(record: MarketRecord): void {
+    this.state.markets.learn(record)
   }
 
   /** The book of an instrument; undefined before its first message. */
@@ -498,6 +506,8 @@ export class Applier {
 
   private async applyStart(record: ApplyRecord): Promise<void> {
     await this.closeAll('recorder_down', record)
+    // An import or a rebuild has its books in memory already.
+    if (this.isLive) await this.state.readOpenGaps()
     this.endConnections([])
     await this.noteCapture(record)
   }

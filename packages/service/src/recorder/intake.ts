@@ -116,7 +116,14 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
   const { withEarlier = (work) => work(store) } = options
   await catchUp(store, journalDir, venue)
   const intake = new Intake(openWriter(options, await store.appliedPosition(venue)), options)
-  const unresolved = await withEarlier((earlier) => readUnresolved(earlier, venue))
+  // Of tens of thousands of markets the records are read once, not again with the first message of each book.
+  const unresolved = await withEarlier((earlier) =>
+    readUnresolved(
+      earlier,
+      venue,
+      earlier === store ? (record) => intake.learn(record) : undefined,
+    ),
+  )
   const { quotaOutlivesRestart } = definitionOf(venue)
   const asked = quotaOutlivesRestart
     ? await withEarlier((earlier) => readAskedCalls(earlier, venue))
@@ -198,6 +205,7 @@ async function readFeedMarkets(
 async function readUnresolved(
   store: StoreReader,
   venue: VenueId,
+  onRecord?: (record: MarketRecord) => void,
 ): Promise<ConnectorContext['unresolved']> {
   const found: UnresolvedMarket[] = []
   for (const status of UNRESOLVED) {
@@ -206,6 +214,7 @@ async function readUnresolved(
       const page = await store.markets({ venue, status, after, limit: MARKETS_PER_PAGE })
       for (const { record } of page.markets) {
         const { native, ...facts } = record
+        onRecord?.(record)
         found.push({ marketId: record.marketId, native, facts })
       }
       const last = page.hasMore ? page.markets.at(-1) : undefined
@@ -267,6 +276,11 @@ export class Intake {
   /** Records that are not stored yet. */
   get pending(): number {
     return this.received.length
+  }
+
+  /** Learns the record that the store has of a market; before the start. */
+  learn(record: MarketRecord): void {
+    this.applier.learn(record)
   }
 
   start(): void {

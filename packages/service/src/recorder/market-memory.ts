@@ -65,6 +65,11 @@ export class MarketMemory {
     this.remember(marketId, state?.record)
   }
 
+  /** Learns what books need to know of a market from the record that the store has of it. */
+  learn(record: MarketRecord): void {
+    this.briefs.set(record.marketId, toBrief(record))
+  }
+
   /** Forgets a market; only after all that was merged into its record is stored. */
   forget(marketId: string): void {
     this.records.delete(marketId)
@@ -88,9 +93,7 @@ export class MarketMemory {
     this.records.delete(marketId)
     this.records.set(marketId, record)
     if (record === undefined) return
-    const { status, openTime, closeTime, capture } = record
-    const grid = TickGrid.of(record)
-    this.briefs.set(marketId, { status, openTime, closeTime, tier: capture?.tier, grid })
+    this.briefs.set(marketId, toBrief(record))
   }
 
   /** Merges what a message says of a market into its record; returns the result and its anomaly. */
@@ -107,6 +110,11 @@ export class MarketMemory {
     this.remember(said.marketId, record)
     return anomaly === undefined ? { record } : { record, anomaly }
   }
+}
+
+function toBrief(record: MarketRecord): MarketBrief {
+  const { status, openTime, closeTime, capture } = record
+  return { status, openTime, closeTime, tier: capture?.tier, grid: TickGrid.of(record) }
 }
 
 /**

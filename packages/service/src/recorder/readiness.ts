@@ -1,5 +1,7 @@
 import {
+  compareGaps,
   FLAGS,
+  GAP_REASONS,
   hasTradingEnded,
   isBackfillKey,
   type Gap,
@@ -49,6 +51,8 @@ export type NamingMessage = {
 const ENDED_KEPT = 1000
 // Max ends of series kept; markets that never end, as in imports, leave theirs behind.
 const SAMPLE_ENDS_KEPT = 20_000
+// Max open gaps of one reason that a start reads; 300 bytes each.
+const OPEN_GAPS_READ = 100_000
 
 /**
  * The state of one venue that events are applied to. It is loaded from the store as events name it, so
@@ -67,6 +71,8 @@ export class Readiness {
   /** Markets that ended and whose instruments are loaded. */
   private readonly endedMarkets = new Set<string>()
   private areUnbrokenLoaded = false
+  /** Gaps of books that are not loaded yet, as a start found them; each is taken once. */
+  private readonly openGaps = new Map<string, Gap>()
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
 
   constructor(options: ReadinessOptions) {
@@ -148,6 +154,35 @@ export class Readiness {
       await yielder.yieldIfDue()
       if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument, true)
     }
+  }
+
+  /**
+   * Reads the open gaps of all books that have not ended, with a few statements: after a start the next message of
+   * every book needs its own, and to look for each takes a fifth of what loading the book does.
+   */
+  async readOpenGaps(): Promise<void> {
+    const { store, venue } = this.options
+    this.openGaps.clear()
+    for (const reason of Object.keys(GAP_REASONS) as GapReason[]) {
+      if (reason === 'market_closed') continue
+      const gaps = await store.gaps({ venue, reason, open: true, limit: OPEN_GAPS_READ })
+      for (const gap of gaps) {
+        // What the store has of a loaded book may be older than the book.
+        if (this.tracks.has(gap.key)) continue
+        const known = this.openGaps.get(gap.key)
+        if (known === undefined || compareGaps(gap, known) < 0) this.openGaps.set(gap.key, gap)
+      }
+    }
+  }
+
+  private async openGapOf(key: string): Promise<Gap | undefined> {
+    const known = this.openGaps.get(key)
+    if (known === undefined) {
+      const [gap] = await this.options.store.gaps({ venue: this.options.venue, key, open: true })
+      return gap
+    }
+    this.openGaps.delete(key)
+    return known
   }
 
   /** Loads the instruments of these keys that are stored and have not ended. */
@@ -243,7 +278,7 @@ export class Readiness {
     const { store, venue, keepsStates } = this.options
     const { market, key } = instrument
     if (this.markets.briefOf(market) === undefined) await this.markets.load(market)
-    const [gap] = isUnbroken ? [] : await store.gaps({ venue, key, open: true })
+    const gap = isUnbroken ? undefined : await this.openGapOf(key)
     const start = await readTrackStart(
       store,
       instrument,
@@ -298,7 +333,9 @@ async function readTrackStart(
   const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS_KEPT })
   const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
   const sequence = facts?.lastSequence ?? 0
-  const full = lastFull(newest.runs) ?? (newest.hasMore ? await findFull(store, ref) : undefined)
+  // Only an open book is compared with its last full one, and the next full one is what opens it.
+  const isSought = newest.hasMore && gap === undefined
+  const full = lastFull(newest.runs) ?? (isSought ? await findFull(store, ref) : undefined)
   return {
     ...(ladder === undefined ? {} : { ladder }),
     sequence,

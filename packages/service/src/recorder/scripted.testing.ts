@@ -62,10 +62,17 @@ export async function record(
   data: DataFolder,
   venue: VenueId,
   play: (script: Script) => Promise<void> | void,
-  options: { readonly fresh?: boolean; readonly recorder?: string; readonly origin?: Origin } = {},
+  options: {
+    readonly fresh?: boolean
+    readonly recorder?: string
+    readonly origin?: Origin
+    /** Called with the name and the parameters of everything that the store is asked. */
+    readonly onAsked?: (name: string, asked: readonly unknown[]) => void
+  } = {},
 ): Promise<readonly Recovery[]> {
   if (options.fresh !== false) clock = START_MS * 1000
-  const store = openEmbeddedStore({ file: data.tape })
+  const opened = openEmbeddedStore({ file: data.tape })
+  const store = options.onAsked === undefined ? opened : observed(opened, options.onAsked)
   const recoveries: Recovery[] = []
   const stop = new AbortController()
   let sink: CaptureSink | undefined
@@ -111,6 +118,22 @@ export async function record(
   await running
   await store.close()
   return recoveries
+}
+
+function observed<T extends object>(
+  store: T,
+  onAsked: (name: string, asked: readonly unknown[]) => void,
+): T {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      return (...asked: unknown[]): unknown => {
+        onAsked(String(name), asked)
+        return Reflect.apply(member, target, asked)
+      }
+    },
+  })
 }
 
 /** Reads a data folder. */

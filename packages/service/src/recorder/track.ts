@@ -42,7 +42,7 @@ export type TrackStart = {
   readonly sequence: number
   /** The newest stored observations, oldest first. */
   readonly marks: readonly Mark[]
-  /** The newest full book among all stored observations, and its sequence. */
+  /** The newest full book among all stored observations, and its sequence; not needed while there is a gap. */
   readonly full?: Mark & { readonly sequence: number }
   readonly lastTrade: number
   /** Ids of the newest stored trades, for finding duplicates. */

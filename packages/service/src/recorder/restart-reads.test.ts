@@ -1,0 +1,133 @@
+import { expect, it } from 'vitest'
+import {
+  booksOf,
+  createDataFolder,
+  differences,
+  gapsOf,
+  record,
+  type Script,
+} from './scripted.testing.ts'
+
+const BOOKS = 5
+const tickers = Array.from({ length: BOOKS }, (_, index) => `KXMANY-26SEP21-${index}`)
+
+function connect(script: Script): void {
+  script.note({ note: 'connected', slot: 1, url: 'ws://b' })
+}
+
+function list(script: Script, ticker: string, status = 'active'): void {
+  const market = { ticker, event_ticker: 'E', status, open_time: '2026-09-21T00:00:00Z' }
+  script.answer({ kind: 'market', ticker }, { market })
+}
+
+function full(script: Script, seq: number, ticker: string): void {
+  script.frame(1, {
+    type: 'orderbook_snapshot',
+    sid: 1,
+    seq,
+    msg: {
+      market_ticker: ticker,
+      yes_dollars_fp: [['0.4000', `${seq}.00`]],
+      no_dollars_fp: [['0.5000', '20.00']],
+    },
+  })
+}
+
+function change(script: Script, seq: number, ticker: string): void {
+  script.frame(1, {
+    type: 'orderbook_delta',
+    sid: 1,
+    seq,
+    msg: { market_ticker: ticker, price_dollars: '0.3000', delta_fp: '1.00', side: 'yes' },
+  })
+}
+
+it('reads records and gaps of all books at once when it starts, and none with their messages', async () => {
+  const data = createDataFolder()
+  await record(data, 'venueb', (script) => {
+    connect(script)
+    let seq = 0
+    for (const ticker of tickers) {
+      list(script, ticker)
+      script.wait(10)
+      full(script, ++seq, ticker)
+    }
+    // More rows than a start reads at once, none of them a full book.
+    for (let row = 0; row < 80; row++) {
+      script.wait(10)
+      change(script, ++seq, tickers[0]!)
+    }
+  })
+  const asked: string[] = []
+  const pages: unknown[] = []
+  const onAsked = (name: string, [query]: readonly unknown[]): void => {
+    const isOfOne = name === 'gaps' && (query as { key?: string }).key !== undefined
+    asked.push(isOfOne ? 'gaps of a book' : name)
+    if (name === 'books') pages.push(query)
+  }
+  await record(
+    data,
+    'venueb',
+    async (script) => {
+      script.wait(1000)
+      connect(script)
+      for (const [index, ticker] of tickers.entries()) full(script, index + 1, ticker)
+      await script.stored()
+    },
+    { fresh: false, onAsked },
+  )
+  expect(asked).not.toContain('market')
+  expect(asked).not.toContain('gaps of a book')
+  // One page a book: the last full book of one that is in a gap is not looked for.
+  expect(pages).toHaveLength(BOOKS)
+
+  expect(await gapsOf(data, 'venueb', tickers[0]!)).toEqual([
+    'before_capture -51200000–10',
+    'recorder_down 850–1850',
+    'recorder_down 1850–',
+  ])
+  expect(await gapsOf(data, 'venueb', tickers[4]!)).toEqual([
+    'before_capture -51200000–50',
+    'recorder_down 50–1850',
+    'recorder_down 1850–',
+  ])
+  expect((await booksOf(data, 'venueb', tickers[4]!)).length).toBe(2)
+  expect(await differences(data)).toEqual([])
+})
+
+it('reads the gap of a book that ended since the start from the store', async () => {
+  const data = createDataFolder()
+  const [ticker] = tickers
+  await record(data, 'venueb', (script) => {
+    connect(script)
+    list(script, ticker!)
+    script.wait(10)
+    full(script, 1, ticker!)
+  })
+  await record(
+    data,
+    'venueb',
+    async (script) => {
+      script.wait(1000)
+      connect(script)
+      full(script, 1, ticker!)
+      await script.stored()
+      script.wait(10)
+      list(script, ticker!, 'finalized')
+      // Stored, the ended book is forgotten; a late message loads it again.
+      await script.stored()
+      script.wait(10)
+      full(script, 2, ticker!)
+      await script.stored()
+    },
+    { fresh: false },
+  )
+  const gaps = await gapsOf(data, 'venueb', ticker!)
+  expect(gaps.filter((gap) => gap.endsWith('–'))).toHaveLength(1)
+  expect(gaps.slice(0, 3)).toEqual([
+    'before_capture -51200000–10',
+    'recorder_down 10–1010',
+    'market_closed 1010–1030',
+  ])
+  expect(await differences(data)).toEqual([])
+})
