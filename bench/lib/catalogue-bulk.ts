@@ -14,10 +14,10 @@ import type { TailRows } from '../../packages/service/src/store/embedded/tail.ts
 import { addToDay } from '../../packages/service/src/store/embedded/tally.ts'
 import {
   partsOf,
+  postedWordsOf,
   searchTextOf,
   tagsOf,
   tagWord,
-  wordsOf,
 } from '../../packages/service/src/store/embedded/words.ts'
 import { BATCH, BEGIN, roundOf, type Round } from './catalogue.ts'
 
@@ -136,24 +136,30 @@ class Bulk {
     const text = searchTextOf(record)
     const category = record.category!
     const tags = tagsOf(record)
+    const family = this.#family([0, venue, asset!, span!, '', status!, category], close - open)
+    const sums: Column[] = [Number(record.volume), Number(record.liquidity)]
     this.#database.run(
       `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text, tags, event, live)
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
       id,
-      this.#family([0, venue, asset!, span!, '', status!, category], close - open),
+      family,
       this.#family([1, venue, '', '', series!, status!, category], close - open),
       marketId,
       ...times,
-      Number(record.volume),
-      Number(record.liquidity),
+      ...sums,
       text,
       tags,
       this.#event(id, record),
       isOpen ? 1 : 0,
     )
-    for (const word of [...wordsOf(text), ...record.tags!.map(tagWord)]) {
+    for (const word of postedWordsOf(text)) {
       const place = [this.#word(word), open, id]
       this.#database.run('INSERT INTO posting (word, open, market) VALUES (?, ?, ?)', ...place)
+    }
+    for (const tag of record.tags!) {
+      const sql = `INSERT INTO label (word, open, market, family, close, volume, liquidity)
+        VALUES (?, ?, ?, ?, ?, ?, ?)`
+      this.#database.run(sql, this.#word(tagWord(tag)), open, id, family, close, ...sums)
     }
   }
 
@@ -223,9 +229,13 @@ class Bulk {
       const counted: Column[] = [open, close, markets, live, asset, source]
       const values: Column[] = [id, venue, name, family, line, ...counted, facts, text, tags]
       insertRow(this.#database, 'INSERT INTO event', EVENT, values)
-      for (const word of [...wordsOf(text), ...record.tags!.map(tagWord)]) {
+      for (const word of postedWordsOf(text)) {
         const sql = 'INSERT INTO event_posting (word, open, event) VALUES (?, ?, ?)'
         this.#database.run(sql, this.#word(word), open, id)
+      }
+      for (const tag of record.tags!) {
+        const sql = `INSERT INTO event_label (word, open, event, family, close) VALUES (?, ?, ?, ?, ?)`
+        this.#database.run(sql, this.#word(tagWord(tag)), open, id, family, close)
       }
     }
     this.#events = new Map()
@@ -317,6 +327,11 @@ const COMPARED: Readonly<Record<string, string>> = {
   unbroken: 'SELECT * FROM unbroken ORDER BY key',
   outage: 'SELECT * FROM outage',
   posting: 'SELECT text, open, market FROM posting JOIN word ON word.id = word ORDER BY 1, 2, 3',
+  label: `SELECT text, open, market, category, asset, span, status, close, volume, liquidity FROM label
+    JOIN word ON word.id = word JOIN family ON family.id = family ORDER BY 1, 2, 3`,
+  event_label: `SELECT word.text, event_label.open, name, category, family.status, event_label.close FROM event_label
+    JOIN word ON word.id = word JOIN event ON event.id = event JOIN family ON family.id = event_label.family
+    ORDER BY 1, 2, 3`,
   word_part: 'SELECT part, text FROM word_part JOIN word ON word.id = word ORDER BY 1, 2',
   state: "SELECT * FROM state WHERE name <> 'version' AND value <> 0 ORDER BY name",
   log: 'SELECT * FROM log',

@@ -8,7 +8,7 @@ import { CATALOGUE_ROUTES } from '../routes/index.ts'
 import { readVenueState } from './venue-state.ts'
 
 // Tables with a row for each market, instrument, gap, chunk or word: none may be read whole.
-const LONG = 'market|revision|listing|stream|chunk|gap|posting|word|word_part|quarantine'
+const LONG = 'market|revision|listing|stream|chunk|gap|posting|label|word|word_part|quarantine'
 const SCAN = new RegExp(`^SCAN (${LONG})\\b`)
 // All gaps of a venue, nearly all of them those of markets that ended.
 const ALL_GAPS = /^SEARCH gap USING .*gap_(open|closed) \(venue=\?\)$/

@@ -9,6 +9,7 @@ import type { StoredEvent } from '../store.ts'
 import { isDamage } from './bodies.ts'
 import type { Column, Database, Row } from './database.ts'
 import { joinFamily, leaveFamily, readFamilies } from './families.ts'
+import { saveLabels } from './labels.ts'
 import { EVENT_TABLES } from './listed.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 import { joinFields, NO_PLACE, saveWords, tagsOf } from './words.ts'
@@ -34,7 +35,7 @@ type EventRow = {
   readonly id: number
   readonly venue: VenueId
   readonly name: string
-  readonly family: number | null
+  readonly family: number
   readonly line: number | null
   readonly open: number
   readonly close: number | null
@@ -235,6 +236,7 @@ class EventDraft {
     leaveFamily(database, row.family)
     leaveFamily(database, row.line)
     saveWords(database, EVENT_TABLES, id, row, NO_PLACE)
+    saveLabels(database, EVENT_TABLES, id, row, undefined)
     database.run('DELETE FROM event WHERE id = ?', id)
   }
 
@@ -283,6 +285,7 @@ function saveEvent(database: Database, before: EventRow | undefined, after: NewR
   // Most revisions change only what a market has of its own, such as its volume.
   if (before !== undefined && EVENT_COLUMNS.every((name) => before[name] === row[name])) return row
   saveWords(database, EVENT_TABLES, row.id, before, row)
+  saveLabels(database, EVENT_TABLES, row.id, before, row)
   const values: Column[] = EVENT_COLUMNS.map((name) => row[name])
   insertRow(database, 'INSERT OR REPLACE INTO event', EVENT_COLUMNS, values)
   return row

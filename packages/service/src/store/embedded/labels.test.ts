@@ -7,6 +7,7 @@ import { createRandom } from '../../lib/random.testing.ts'
 import type { EventQuery, MarketQuery, Store, StoredEvent } from '../store.ts'
 import { CATALOGUE_BEGIN as BEGIN } from './catalogue.testing.ts'
 import { openEmbeddedStore } from './open.ts'
+import { createTapeFolder } from './tape-folder.testing.ts'
 
 // More than what a list by tag sorts in memory, so that frequent tags are walked.
 const MARKETS = 10_400
@@ -289,4 +290,24 @@ describe('lists by category, tag and event', () => {
   test('are whole for a check of the tape', async () => {
     expect((await stores[0]!.verify()).problems).toEqual([])
   })
+})
+
+const KEPT = 'kept lists and sums'
+
+test.each([
+  ['a market is not under its tag', 'DELETE FROM label', 'market venuea:M-3'],
+  ['a market is under its tag with another volume', 'UPDATE label SET volume = 8', KEPT],
+  ['a market is under its tag at another place', 'UPDATE label SET open = open + 1', KEPT],
+  ['an event is not under its tag', 'DELETE FROM event_label', KEPT],
+  ['an event is under its tag with another close', 'UPDATE event_label SET close = 1', KEPT],
+])('a check of the tape tells that %s', async (_, damage, where) => {
+  const folder = createTapeFolder()
+  const store = folder.open()
+  const record = { ...recordOf(3), eventTicker: 'EV', volume: '7', tags: ['Tag', 'TAG', 'two'] }
+  const revision = { kind: 'market', received: BEGIN as Micros, journal: 1, record } as const
+  await store.append({ ...MADE, venue: record.venue, position: 1, revisions: [revision] })
+  expect((await store.verify()).problems).toEqual([])
+  folder.sql(damage)
+  const { problems } = await store.verify()
+  expect(problems).toContainEqual({ code: 'corrupt_row', where, detail: expect.any(String) })
 })

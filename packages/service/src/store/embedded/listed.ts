@@ -9,7 +9,8 @@ export type ListingColumn = 'open' | 'close' | 'volume' | 'liquidity'
 export type ListTables = {
   readonly listing: 'listing' | 'event'
   readonly posting: 'posting' | 'event_posting'
-  /** The column of `posting` that names a row of `listing`. */
+  readonly label: 'label' | 'event_label'
+  /** The column of `posting` and `label` that names a row of `listing`. */
   readonly number: 'market' | 'event'
   readonly facets: number
   readonly series: number
@@ -19,6 +20,7 @@ export type ListTables = {
 export const MARKET_TABLES: ListTables = {
   listing: 'listing',
   posting: 'posting',
+  label: 'label',
   number: 'market',
   facets: 0,
   series: 1,
@@ -28,6 +30,7 @@ export const MARKET_TABLES: ListTables = {
 export const EVENT_TABLES: ListTables = {
   listing: 'event',
   posting: 'event_posting',
+  label: 'event_label',
   number: 'event',
   facets: 2,
   series: 3,

@@ -10,7 +10,7 @@ import {
   type Selection,
 } from './listed.ts'
 import { placeOf, rangeOf } from './listing-range.ts'
-import { hitOf, type Search } from './search-terms.ts'
+import { beyondList, hitOf, type Search, type WordList } from './search-terms.ts'
 
 /** A search among some families, in the order of a list. */
 export type SearchWalk = {
@@ -22,30 +22,29 @@ export type SearchWalk = {
 
 /**
  * The first markets with one of these words that match, after the position of a walk. They are sorted inside SQL:
- * a page shows fifty of thousands that have a tag.
+ * a page shows fifty of thousands.
  */
 export function readWords(
   database: Database,
-  words: readonly number[],
+  list: WordList,
   { search, selection, query, order }: SearchWalk,
 ): Listed[] {
   const { tables, by, families, more } = selection
   const { column, sign } = order
   const { after, limit } = query
-  const conditions: Condition[] = [...more, ...rangeOf(query), placeOf(after, order)]
-  // All that have the word of a tag are hits.
-  if (search.terms.some(({ kind }) => kind !== 'tag')) conditions.push(hitOf(search, tables))
+  const hit = hitOf(beyondList(search, list, tables), tables)
+  const conditions: Condition[] = [...more, ...rangeOf(query), placeOf(after, order), hit]
   const direction = sign === 1 ? 'ASC' : 'DESC'
   const { listing } = tables
   const rows = database.all(
     `SELECT ${listing}.id AS id, ${column} AS value, name, chosen.venue AS home
      FROM ${listing} CROSS JOIN family AS chosen ON chosen.id = ${listing}.${by}
-     WHERE ${listing}.id IN (${namesOf(tables)})
+     WHERE ${listing}.id IN (${namesOf(list, tables)})
        AND ${by} IN (SELECT value FROM json_each(?))
        ${conditions.map(([sql]) => `AND ${sql}`).join(' ')}
      ORDER BY ${column} IS NULL, ${column} ${direction}, home ${direction}, name ${direction}
      LIMIT ?`,
-    JSON.stringify(words),
+    JSON.stringify(list.words),
     JSON.stringify(families.map(({ id }) => id)),
     ...conditions.flatMap(([, ...values]) => values),
     limit + 1,
@@ -53,11 +52,11 @@ export function readWords(
   return rows.map((row) => toListed(row, row['home'] as string))
 }
 
-function namesOf({ posting, number }: ListTables): string {
-  return `SELECT ${number} FROM ${posting} WHERE word IN (SELECT value FROM json_each(?))`
+function namesOf({ table }: WordList, { number }: ListTables): string {
+  return `SELECT ${number} FROM ${table} WHERE word IN (SELECT value FROM json_each(?))`
 }
 
-// `names` is SQL for the numbers of markets: most of them are no hits, and become no objects.
+// `names` is SQL for the numbers of markets: most of them may be no hits, and become no objects.
 function readNamed(
   database: Database,
   [names, ...values]: Condition,
@@ -83,43 +82,83 @@ function readNamed(
   return found
 }
 
-// Markets that are read and sorted at a time.
-const STEP = 256
+// The open times that a walk by open time has left.
+type Span = { from: number; to: number; readonly up: boolean }
 
-/**
- * Walks the markets that have one of these words, by open time. A batch ends with all markets of one open
- * time, so batches need no merging.
- */
-export function* walkWords(
-  database: Database,
-  words: readonly number[],
-  walk: SearchWalk,
-): Generator<Listed> {
-  const { selection: families, query, order } = walk
+function spanOf({ selection: { families }, query, order }: SearchWalk): Span {
   const { after, start, end } = query
-  const { tables } = families
-  const longest = families.families.reduce((most, one) => Math.max(most, one.longest), 0)
-  const isEndless = families.families.some((family) => family.isEndless)
+  const longest = families.reduce((most, one) => Math.max(most, one.longest), 0)
+  const isEndless = families.some((family) => family.isEndless)
   const up = order.sign === 1
   let from = start === undefined || isEndless ? Number.MIN_SAFE_INTEGER : start - longest
   let to = end === undefined ? Number.MAX_SAFE_INTEGER : end - 1
   const place = after === undefined ? undefined : (after.value ?? after.openTime)
   if (place !== undefined && up) from = Math.max(from, place)
   if (place !== undefined && !up) to = Math.min(to, place)
-  while (from <= to) {
-    const { last, isLast } = findStep(database, words, tables, { from, to, up })
-    const [low, high] = up ? [from, last] : [last, to]
-    const names: Condition = [`${namesOf(tables)} AND ${WITHIN}`, JSON.stringify(words), low, high]
-    const named = readNamed(database, names, walk)
-    yield* sortListed(named, after, order)
+  return { from, to, up }
+}
+
+// How many markets are read and sorted at a time: first those of a page, then twice as many.
+const MIN_STEP = 32
+const MAX_STEP = 512
+
+function firstStep({ query }: SearchWalk): number {
+  return Math.min(Math.max(query.limit + 1, MIN_STEP), MAX_STEP)
+}
+
+/**
+ * Walks the markets that have a word of each of these lists, by open time. Each step reads those of the list
+ * whose next markets reach furthest. It ends with all markets of one open time, so steps need no merging.
+ */
+export function* walkWords(
+  database: Database,
+  lists: readonly WordList[],
+  walk: SearchWalk,
+): Generator<Listed> {
+  const { selection, query, order } = walk
+  const { tables } = selection
+  const span = spanOf(walk)
+  const { up } = span
+  let size = firstStep(walk)
+  for (; span.from <= span.to; size = Math.min(size * 2, MAX_STEP)) {
+    const steps = lists.map((list) => findStep(database, list, span, size))
+    const step = steps.reduce((best, one) => (reaches(one, best, up) ? one : best))
+    const { list, last, isLast } = step
+    const [low, high] = up ? [span.from, last] : [last, span.to]
+    const names: Condition = [
+      `${namesOf(list, tables)} AND ${WITHIN}`,
+      JSON.stringify(list.words),
+      low,
+      high,
+    ]
+    const search = beyondList(walk.search, list, tables)
+    const named = readNamed(database, matchingOf(names, list, walk), { ...walk, search })
+    yield* sortListed(named, query.after, order)
     if (isLast) return
-    // Only the place of the last open time counts: after all markets that have it.
-    const venue = up ? '\u{10FFFF}' : ''
     const passed = Math.max(0, countNames(database, names, tables) - named.length)
-    yield { id: 0, value: last, venue, name: '', isHit: false, passed }
-    if (up) from = last + 1
-    else to = last - 1
+    yield passedUntil(last, up, passed)
+    if (up) span.from = last + 1
+    else span.to = last - 1
   }
+}
+
+// Labels say which of their markets match, so that others are not read.
+function matchingOf(
+  [names, ...values]: Condition,
+  { table }: WordList,
+  { selection: { tables, by, families }, query }: SearchWalk,
+): Condition {
+  if (table !== tables.label || by !== 'family') return [names, ...values]
+  const ids = JSON.stringify(families.map(({ id }) => id))
+  const more: Condition[] = [['family IN (SELECT value FROM json_each(?))', ids], ...rangeOf(query)]
+  const sql = [names, ...more.map(([one]) => one)].join(' AND ')
+  return [sql, ...values, ...more.flatMap(([, ...given]) => given)]
+}
+
+// Only the place of the last open time counts: after all markets that have it.
+function passedUntil(last: number, up: boolean, passed: number): Listed {
+  const venue = up ? '\u{10FFFF}' : ''
+  return { id: 0, value: last, venue, name: '', isHit: false, passed }
 }
 
 const WITHIN = 'open BETWEEN ? AND ?'
@@ -133,27 +172,61 @@ function countNames(
   return database.get(sql, ...values)!['count'] as number
 }
 
+type Step = { readonly list: WordList; readonly last: number; readonly isLast: boolean }
+
+function reaches(one: Step, other: Step, up: boolean): boolean {
+  if (one.isLast || other.isLast) return one.isLast && !other.isLast
+  return up ? one.last > other.last : one.last < other.last
+}
+
 // The open time up to which a step reads: that of the word whose markets fill a step first.
-function findStep(
-  database: Database,
-  words: readonly number[],
-  { posting }: ListTables,
-  { from, to, up }: { readonly from: number; readonly to: number; readonly up: boolean },
-): { readonly last: number; readonly isLast: boolean } {
+function findStep(database: Database, list: WordList, { from, to, up }: Span, size: number): Step {
   const ends: number[] = []
-  for (const word of words) {
+  for (const word of list.words) {
     const row = database.get(
-      `SELECT open FROM ${posting} WHERE word = ? AND ${WITHIN}
+      `SELECT open FROM ${list.table} WHERE word = ? AND ${WITHIN}
        ORDER BY open ${up ? 'ASC' : 'DESC'} LIMIT 1 OFFSET ?`,
       word,
       from,
       to,
-      STEP - 1,
+      size - 1,
     )
     if (row !== undefined) ends.push(row['open'] as number)
   }
   const last = up ? Math.min(...ends, to) : Math.max(...ends, from)
-  return { last, isLast: ends.length === 0 }
+  return { list, last, isLast: ends.length === 0 }
+}
+
+/**
+ * Walks the markets of words that few have, by open time. Their numbers are sorted by the index of words alone, and
+ * only those that the walk reaches are read.
+ */
+export function* walkFew(database: Database, list: WordList, walk: SearchWalk): Generator<Listed> {
+  const { selection, query, order } = walk
+  const { tables } = selection
+  const { from, to, up } = spanOf(walk)
+  const row = database.get(
+    `SELECT json_group_array(open) AS opens, json_group_array(${tables.number}) AS numbers
+     FROM ${list.table} WHERE word IN (SELECT value FROM json_each(?)) AND ${WITHIN}`,
+    JSON.stringify(list.words),
+    from,
+    to,
+  )!
+  const opens = JSON.parse(row['opens'] as string) as number[]
+  const numbers = JSON.parse(row['numbers'] as string) as number[]
+  const sorted = [...new Map(numbers.map((number, at) => [number, opens[at]!]))].toSorted(
+    ([, a], [, b]) => (up ? a - b : b - a),
+  )
+  const search = beyondList(walk.search, list, tables)
+  let size = firstStep(walk)
+  for (let at = 0; at < sorted.length; size = Math.min(size * 2, MAX_STEP)) {
+    let end = Math.min(at + size, sorted.length)
+    while (sorted[end]?.[1] === sorted[end - 1]![1]) end++
+    const some = JSON.stringify(sorted.slice(at, end).map(([number]) => number))
+    const names: Condition = ['SELECT value FROM json_each(?)', some]
+    yield* sortListed(readNamed(database, names, { ...walk, search }), query.after, order)
+    at = end
+  }
 }
 
 const MAX_MARKED = 1000

@@ -13,7 +13,8 @@ import {
 import { selectFamilies, timeConditions } from './list-selection.ts'
 import { listFamilies, type Family } from './families.ts'
 import { FEW, readRange } from './listing-range.ts'
-import { markHits, readWords, walkWords, type SearchWalk } from './listing-search.ts'
+import { readLabels } from './listing-labels.ts'
+import { markHits, readWords, walkFew, walkWords, type SearchWalk } from './listing-search.ts'
 import { prepareSearch, type Search } from './search-terms.ts'
 import { findByText } from './word-search.ts'
 
@@ -51,6 +52,8 @@ export function* walkListings(
   const selection = search === undefined ? asked : narrow(asked, search)
   if (search !== undefined) {
     onSearch(search)
+    // Nothing has the tag.
+    if (search.terms.some(({ kind, word }) => kind === 'tag' && word === undefined)) return
     const found = searchByWords(database, { search, selection, query, order })
     if (found !== undefined) {
       yield* found
@@ -86,12 +89,19 @@ function narrow(asked: Selection, search: Search): Selection {
 // What the index of words finds; undefined where walking the list is better.
 function searchByWords(database: Database, walk: SearchWalk): Iterable<Listed> | undefined {
   const { search, selection, query, order } = walk
-  if (selection.markets <= query.limit) return undefined
-  const isByTime = order.column === 'open' && selection.markets > FEW
-  const hits = findByText(database, search, selection.tables, isByTime)
+  const { tables, by, more, markets } = selection
+  if (markets <= query.limit) return undefined
+  const isByTime = order.column === 'open' && markets > FEW
+  const hits = findByText(database, search, tables, isByTime)
   if (hits === undefined) return undefined
-  if (hits.isFew) return readWords(database, hits.words, walk)
-  return isByTime ? walkWords(database, hits.words, walk) : undefined
+  if (!hits.isFew) return isByTime ? walkWords(database, hits.lists, walk) : undefined
+  const { list } = hits
+  const isTagAlone = list.table === tables.label && search.terms.length === 1
+  if (isTagAlone && by === 'family' && more.length === 0) {
+    return list.words.flatMap((word) => readLabels(database, word, walk))
+  }
+  const isSortedByTime = order.column === 'open'
+  return isSortedByTime ? walkFew(database, list, walk) : readWords(database, list, walk)
 }
 
 /** What one lane reads. */

@@ -1,5 +1,5 @@
 import { eventIdOf, type MarketRecord } from '@priorbook/sdk/domain'
-import type { Database } from './database.ts'
+import type { Column, Database } from './database.ts'
 import {
   findEventNumber,
   leaveEvent,
@@ -8,15 +8,30 @@ import {
   type ReadRecord,
 } from './events.ts'
 import { joinFamily, leaveFamily } from './families.ts'
+import { saveLabels, type LabelPlace } from './labels.ts'
 import { MARKET_TABLES } from './listed.ts'
 import { NO_PLACE, saveWords, searchTextOf, tagsOf, type WordPlace } from './words.ts'
 
-/** What is kept of a market before it is listed again. */
-type Before = WordPlace &
-  EventShare & { readonly family: number; readonly line: number | null; readonly open: number }
+/** What lists keep of a market, with its number and its id. */
+type Listing = Readonly<Record<(typeof COLUMNS)[number], Column>> &
+  WordPlace &
+  LabelPlace &
+  EventShare & { readonly line: number | null }
 
-const READ_BEFORE =
-  'SELECT family, line, open, close, event, live, text, tags FROM listing WHERE id = ?'
+const COLUMNS = [
+  'family',
+  'line',
+  'open',
+  'close',
+  'volume',
+  'liquidity',
+  'text',
+  'tags',
+  'event',
+  'live',
+] as const
+
+const READ_BEFORE = `SELECT ${COLUMNS.join(', ')} FROM listing WHERE id = ?`
 
 /** Writes the sort values of a market; the caller is in a write transaction. */
 export function saveListing(
@@ -26,7 +41,7 @@ export function saveListing(
   sortTime: number,
   readRecord: ReadRecord,
 ): void {
-  const before = database.get(READ_BEFORE, id) as Before | undefined
+  const before = database.get(READ_BEFORE, id) as Listing | undefined
   const close = record.closeTime ?? null
   const { family, line } = joinFamilies(database, record, sortTime, before)
   const eventId = eventIdOf(record)
@@ -35,27 +50,13 @@ export function saveListing(
   const live = record.status === 'open' ? 1 : 0
   const text = searchTextOf(record)
   const tags = tagsOf(record)
-  saveWords(database, MARKET_TABLES, id, before, { text, tags, open: sortTime })
-  database.run(
-    `INSERT INTO listing (id, family, line, name, open, close, volume, liquidity, text, tags, event, live)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (id) DO UPDATE SET family = excluded.family, line = excluded.line,
-     open = excluded.open, close = excluded.close, volume = excluded.volume,
-     liquidity = excluded.liquidity, text = excluded.text, tags = excluded.tags,
-     event = excluded.event, live = excluded.live`,
-    id,
-    family,
-    line,
-    record.marketId,
-    sortTime,
-    close,
-    numberOf(record.volume),
-    numberOf(record.liquidity),
-    text,
-    tags,
-    event,
-    live,
-  )
+  const volume = numberOf(record.volume)
+  const liquidity = numberOf(record.liquidity)
+  saveWords(database, MARKET_TABLES, id, before, { text, open: sortTime })
+  const place = { tags, open: sortTime, family, close, volume, liquidity }
+  saveLabels(database, MARKET_TABLES, id, before, place)
+  const row: Listing = { ...place, line, text, event, live }
+  writeListing(database, id, record.marketId, before, row)
   if (before !== undefined && before.event !== null && before.event !== event) {
     leaveEvent(database, before.event, readRecord)
   }
@@ -64,11 +65,32 @@ export function saveListing(
   }
 }
 
+// Only what has changed is written: most revisions change one of the numbers, and each column is in several indexes.
+function writeListing(
+  database: Database,
+  id: number,
+  name: string,
+  before: Listing | undefined,
+  row: Listing,
+): void {
+  if (before === undefined) {
+    const places = '?, '.repeat(COLUMNS.length + 1)
+    const sql = `INSERT INTO listing (id, name, ${COLUMNS.join(', ')}) VALUES (${places}?)`
+    database.run(sql, id, name, ...COLUMNS.map((column) => row[column]))
+    return
+  }
+  const changed = COLUMNS.filter((column) => before[column] !== row[column])
+  if (changed.length === 0) return
+  const sql = `UPDATE listing SET ${changed.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`
+  database.run(sql, ...changed.map((column) => row[column]), id)
+}
+
 /** Takes a market off the lists; the caller is in a write transaction. */
 export function removeListing(database: Database, id: number, readRecord: ReadRecord): void {
-  const before = database.get(READ_BEFORE, id) as Before | undefined
+  const before = database.get(READ_BEFORE, id) as Listing | undefined
   if (before === undefined) return
   saveWords(database, MARKET_TABLES, id, before, NO_PLACE)
+  saveLabels(database, MARKET_TABLES, id, before, undefined)
   leaveFamily(database, before.family)
   leaveFamily(database, before.line)
   database.run('DELETE FROM listing WHERE id = ?', id)
@@ -80,7 +102,7 @@ function joinFamilies(
   database: Database,
   record: MarketRecord,
   sortTime: number,
-  before: Before | undefined,
+  before: Listing | undefined,
 ): { readonly family: number; readonly line: number | null } {
   const { closeTime, seriesTicker: series, asset = '', window: span = '' } = record
   const shared = {

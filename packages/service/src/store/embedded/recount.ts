@@ -6,6 +6,8 @@ import { factsOf, readCoverage, rowsBefore } from './coverage.ts'
 import type { Database } from './database.ts'
 import { mendBook, tallyGap } from './gap-tally.ts'
 import { gapsFrom } from './gaps.ts'
+import { checkLabels, hasLabels, type LabelPlace } from './labels.ts'
+import { EVENT_TABLES, MARKET_TABLES } from './listed.ts'
 import { checkRow } from './row-sum.ts'
 import { readState, STATE, writeState } from './state.ts'
 import { listStreamsOfMarket, type Stream } from './streams.ts'
@@ -105,7 +107,7 @@ function beginPass(database: Database, first: number): void {
     for (const table of ['day', 'day_gap', 'extent', 'unbroken', 'outage', 'listing', 'family']) {
       database.run(`DELETE FROM ${table}`)
     }
-    for (const table of ['posting', 'word_part', 'word', 'event', 'event_posting']) {
+    for (const table of 'posting label word_part word event event_posting event_label'.split(' ')) {
       database.run(`DELETE FROM ${table}`)
     }
     writeState(database, STATE.counted, 0)
@@ -137,8 +139,14 @@ export function checkKept(database: Database): void {
     for (const row of database.all(`SELECT * FROM ${table}`)) {
       const columns = Object.keys(row).filter((name) => name !== 'sum')
       checkRow(table, columns, row)
+      if (table !== 'event') continue
+      const { id, name, tags, open } = row
+      if (!hasLabels(database, EVENT_TABLES, id as number, { tags, open } as LabelPlace)) {
+        throw new PriorbookError('corrupt_row', `event ${String(name)} lacks a tag`)
+      }
     }
   }
+  for (const tables of [MARKET_TABLES, EVENT_TABLES]) checkLabels(database, tables)
   const listed = database.get('SELECT count(*) AS count FROM listing')!['count'] as number
   const markets = database.get('SELECT count(*) AS count FROM market')!['count'] as number
   if (listed !== markets) {

@@ -1,5 +1,5 @@
 /** The schema that this build writes; older ones are migrated on opening for writing. */
-export const SCHEMA_VERSION = 9
+export const SCHEMA_VERSION = 10
 
 /**
  * Every table's rows carry a checksum (`sum`) over their own columns, see `row-sum.ts`; bodies of
@@ -386,6 +386,73 @@ const VERSION_9 = `
 CREATE INDEX chunk_sealed ON chunk (stream, last_received) WHERE form = 2;
 `
 
+/**
+ * What lists by tag and searches by a number need.
+ *
+ * - label, event_label: the markets and events that have a tag, by open time, with what lists are filtered and
+ *   sorted by: a list in any order reads the rows of its tag, which lie together. `word` is the tag's; these
+ *   words have no postings.
+ * - Words of `^` and digits: numbers of a text that begin with two or three digits, and numbers that are inside of
+ *   words, see `words.ts`. They are made from the words: a number begins where a word does, or after a letter that
+ *   is not one of a to z.
+ */
+const VERSION_10 = `
+CREATE TABLE label (
+  word INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  market INTEGER NOT NULL,
+  family INTEGER NOT NULL,
+  close INTEGER,
+  volume REAL,
+  liquidity REAL,
+  PRIMARY KEY (word, open, market)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE event_label (
+  word INTEGER NOT NULL,
+  open INTEGER NOT NULL,
+  event INTEGER NOT NULL,
+  family INTEGER NOT NULL,
+  close INTEGER,
+  PRIMARY KEY (word, open, event)
+) STRICT, WITHOUT ROWID;
+INSERT INTO label (word, open, market, family, close, volume, liquidity)
+  SELECT word.id, posting.open, posting.market, family, close, volume, liquidity
+  FROM word CROSS JOIN posting ON posting.word = word.id CROSS JOIN listing ON listing.id = posting.market
+  WHERE word.text >= '#' AND word.text < '$';
+INSERT INTO event_label (word, open, event, family, close)
+  SELECT word.id, event_posting.open, event_posting.event, family, close
+  FROM word CROSS JOIN event_posting ON event_posting.word = word.id
+  CROSS JOIN event ON event.id = event_posting.event
+  WHERE word.text >= '#' AND word.text < '$';
+DELETE FROM posting WHERE word IN (SELECT id FROM word WHERE text >= '#' AND text < '$');
+DELETE FROM event_posting WHERE word IN (SELECT id FROM word WHERE text >= '#' AND text < '$');
+CREATE TEMP TABLE digits AS
+  WITH RECURSIVE place (word, text, at) AS (
+    SELECT id, text, 1 FROM word WHERE text >= '0' AND text < ':'
+    UNION ALL SELECT id, text, 1 FROM word WHERE text >= ':' AND text GLOB '*[^ -~][0-9]*'
+    UNION ALL SELECT word, text, at + 1 FROM place WHERE at < length(text) AND text GLOB '*[^ -~][0-9]*'
+  )
+  SELECT word, '^' || substr(text, at, length) AS start
+  FROM place CROSS JOIN (SELECT 2 AS length UNION ALL SELECT 3)
+  WHERE (at = 1 OR substr(text, at - 1, 1) GLOB '[^0-9a-z]')
+    AND substr(text, at, length) GLOB substr('[0-9][0-9][0-9]', 1, 5 * length)
+  UNION
+  SELECT word, '^' || substr(text, at, length(text) - at + 1 - length(ltrim(substr(text, at), '0123456789')))
+  FROM place
+  WHERE at > 1 AND substr(text, at - 1, 1) GLOB '[^0-9a-z]' AND substr(text, at, 1) GLOB '[0-9]';
+INSERT INTO word (text) SELECT DISTINCT start FROM digits;
+INSERT OR IGNORE INTO posting (word, open, market)
+  SELECT number.id, posting.open, posting.market
+  FROM digits CROSS JOIN posting ON posting.word = digits.word CROSS JOIN word AS number ON number.text = start
+  ORDER BY 1, 2, 3;
+INSERT OR IGNORE INTO event_posting (word, open, event)
+  SELECT number.id, event_posting.open, event_posting.event
+  FROM digits CROSS JOIN event_posting ON event_posting.word = digits.word
+  CROSS JOIN word AS number ON number.text = start
+  ORDER BY 1, 2, 3;
+DROP TABLE digits;
+`
+
 // Step n brings a database of version n to n + 1; a released step is never edited.
 const STEPS: readonly string[] = [
   VERSION_1,
@@ -397,6 +464,7 @@ const STEPS: readonly string[] = [
   VERSION_7,
   VERSION_8,
   VERSION_9,
+  VERSION_10,
 ]
 
 /** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
@@ -408,7 +476,9 @@ export function migrate(from: number, run: (sql: string) => void): void {
 export const OVERLAID: readonly string[] = ['stream', 'state', 'market', 'gap']
 
 /** The tables that `recount.ts` fills. */
-const LISTED = 'family listing word word_part posting event event_posting'.split(' ')
+const LISTED = 'family listing word word_part posting label event event_posting event_label'.split(
+  ' ',
+)
 const RECOUNTED = [...LISTED, 'day', 'day_gap', 'extent', 'unbroken', 'outage']
 
 /**

@@ -19,6 +19,12 @@ export type SearchTerm = {
   readonly word?: number | undefined
 }
 
+/** Words, and the table that lists what has them. */
+export type WordList = {
+  readonly table: ListTables['posting'] | ListTables['label']
+  readonly words: readonly number[]
+}
+
 /** What a search asks of a market: all of its terms, in any order. */
 export type Search = {
   readonly terms: readonly SearchTerm[]
@@ -79,6 +85,12 @@ export function correctionsOf(search: Search | undefined): SearchCorrection[] {
   )
 }
 
+/** What is left to ask of what a list of words has. */
+export function beyondList({ terms }: Search, { table }: WordList, { label }: ListTables): Search {
+  // All that have the word of a tag are hits.
+  return { terms: table === label ? terms.filter(({ kind }) => kind !== 'tag') : terms }
+}
+
 const IN_LIST = 'IN (SELECT value FROM json_each(?))'
 
 /** SQL for whether a row of a list is what a search looks for, with its values. */
@@ -115,15 +127,20 @@ function conditionOf(
       return hasWord(
         similar!.map(({ id }) => id),
         tables,
+        tables.posting,
       )
     case 'tag':
-      return word === undefined ? ['0'] : hasWord([word], tables)
+      return word === undefined ? ['0'] : hasWord([word], tables, tables.label)
   }
 }
 
-function hasWord(words: readonly number[], { listing, posting, number }: ListTables): Condition {
+function hasWord(
+  words: readonly number[],
+  { listing, number }: ListTables,
+  table: WordList['table'],
+): Condition {
   return [
-    `EXISTS (SELECT 1 FROM json_each(?) AS meant JOIN ${posting} AS named ON named.word = meant.value
+    `EXISTS (SELECT 1 FROM json_each(?) AS meant JOIN ${table} AS named ON named.word = meant.value
        AND named.open = ${listing}.open AND named.${number} = ${listing}.id)`,
     JSON.stringify(words),
   ]

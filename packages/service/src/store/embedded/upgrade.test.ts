@@ -20,7 +20,20 @@ const LATER = ['sealed', 'parity', 'revision_cut']
 
 const EVENTS = ['event', 'event_posting']
 
-const WITHOUT_PACKS = ['DROP INDEX chunk_sealed']
+const LABELS = ['label', 'event_label']
+
+// Tags had postings, and numbers no words for their beginnings.
+const WITHOUT_LABELS = [
+  'INSERT INTO posting SELECT word, open, market FROM label',
+  'INSERT INTO event_posting SELECT word, open, event FROM event_label',
+  ...LABELS.map((table) => `DROP TABLE ${table}`),
+  ...['posting', 'event_posting'].map(
+    (table) => `DELETE FROM ${table} WHERE word IN (SELECT id FROM word WHERE text GLOB '^*')`,
+  ),
+  "DELETE FROM word WHERE text GLOB '^*'",
+]
+
+const WITHOUT_PACKS = [...WITHOUT_LABELS, 'DROP INDEX chunk_sealed']
 
 const WITHOUT_EVENTS = [
   ...WITHOUT_PACKS,
@@ -59,6 +72,7 @@ const WITHOUT_WORDS = [
 
 /** Takes from a tape what later schemas added, as if an earlier version had written it. */
 const DOWNGRADES: Readonly<Record<number, readonly string[]>> = {
+  9: [...WITHOUT_LABELS, 'PRAGMA user_version = 9'],
   8: [...WITHOUT_PACKS, 'PRAGMA user_version = 8'],
   7: [
     ...WITHOUT_EVENTS,
@@ -101,6 +115,15 @@ function keptIn(file: string): Record<string, unknown[]> {
       `SELECT word.text AS word, event_posting.open AS open, name FROM event_posting
        JOIN word ON word = word.id JOIN event ON event.id = event ORDER BY 1, 2, 3`,
     ),
+    labels: read(
+      `SELECT text, label.open AS open, market, asset, span, close, volume, liquidity
+       FROM label JOIN word ON word.id = word JOIN family ON family.id = family ORDER BY 1, 2, 3`,
+    ),
+    eventLabels: read(
+      `SELECT word.text AS word, event_label.open AS open, name, family.asset AS asset, event_label.close AS close
+       FROM event_label JOIN word ON word.id = word JOIN event ON event.id = event
+       JOIN family ON family.id = event_label.family ORDER BY 1, 2, 3`,
+    ),
     indexes: read(
       "SELECT name, sql FROM sqlite_schema WHERE sql NOT NULL AND type = 'index' ORDER BY 1",
     ),
@@ -109,6 +132,16 @@ function keptIn(file: string): Record<string, unknown[]> {
   return kept
 }
 
+// Titles of markets with tags: numbers begin words, follow letters of other alphabets, or are inside words.
+const LABELLED = [
+  'Bitcoin 100000 am 24. Dezember',
+  '比特币12月345日 7',
+  'é77 und x88, 9é10x11',
+  'ÖL-2026-08-05 t118000.99',
+  '99',
+  'Ohne Zahl',
+]
+
 // The tape that all tests copy: to write it takes longer than to upgrade it.
 const original = mkdtempSync(join(tmpdir(), 'priorbook-upgrade-'))
 let kept: Record<string, unknown[]>
@@ -116,7 +149,17 @@ let kept: Record<string, unknown[]>
 beforeAll(async () => {
   const file = join(original, 'tape.db')
   const store = openEmbeddedStore({ file })
-  await fillCatalogue(store, 2400)
+  const records = await fillCatalogue(store, 2400)
+  const labelled = LABELLED.map((title, index) => {
+    const [named] = records.filter(({ venue }) => venue === 'venueb')
+    const own = { marketId: `KXTAG-${index}`, eventTicker: `KXTAG-${index % 3}`, title }
+    const event = { title: `${title} ${index % 3}` }
+    const tags = ['All', `Number ${index % 4}`, ...(index % 2 === 0 ? ['Ä-Liga'] : [])]
+    const record = { ...named!, ...own, event, tags }
+    return { kind: 'market', received: record.openTime!, journal: 9000 + index, record } as const
+  })
+  const made = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+  await store.append({ ...made, venue: 'venueb', position: 9100, revisions: labelled })
   let batches = 0
   for (const batch of makeBatches(5, 1, 20)) {
     await store.append(batch)
@@ -180,7 +223,9 @@ describe.each([1, 2, 4, 7])('a tape of schema %i', (version) => {
     lock.exec('ROLLBACK')
     lock.close()
   })
+})
 
+describe.each([1, 2, 4, 7, 9])('a tape of schema %i', (version) => {
   const canMount = spawnSync('unshare', ['--mount', 'true']).status === 0
 
   test.skipIf(!canMount)('is read whole on a read-only mount, and left as it is', async () => {
@@ -190,11 +235,12 @@ import { openEmbeddedStore } from '${new URL('open.ts', import.meta.url).href}'
 const store = openEmbeddedStore({ file: process.argv[1], readOnly: true, mayBeFixed: true })
 const { markets } = await store.markets({ limit: 3, sort: 'volume', order: 'desc' })
 const found = await store.markets({ text: 'round 2399', limit: 5 })
+const tagged = await store.markets({ tag: 'ä-liga', sort: 'volume', limit: 5 })
 const { problems } = await store.verify()
 const totals = await store.totals('venueb')
 const gaps = await store.gaps({ start: 1, limit: 3 })
 console.log(JSON.stringify({ top: markets.map(({ record }) => record.marketId), found: found.markets.length,
-  problems, totals, gaps }))
+  tagged: tagged.markets.length, problems, totals, gaps }))
 await store.close()`
     const args = ['--input-type=module', '-e', code]
     const read = (inside: string): unknown => {
@@ -208,9 +254,23 @@ await store.close()`
     const answer = read(bind)
     expect(folder.sql('PRAGMA user_version')).toEqual([{ user_version: version }])
     expect(answer).toEqual(read(''))
-    expect(answer).toMatchObject({ found: 1, problems: [] })
+    expect(answer).toMatchObject({ found: 1, tagged: 3, problems: [] })
   })
 })
+
+test.each([8, 9])(
+  'a tape of schema %i is listed as a new one after its opening',
+  async (version) => {
+    const folder = writtenWith(version)
+    const store = folder.open({ readOnly: true })
+    expect(keptIn(folder.file)).toEqual(kept)
+    const tagged = await store.markets({ tag: 'ä-liga', sort: 'volume', limit: 5 })
+    expect(tagged.markets).toHaveLength(3)
+    const numbered = await store.markets({ text: '34', limit: 50 })
+    expect(numbered.markets.map(({ record }) => record.title)).toContain('比特币12月345日 7')
+    expect((await store.verify()).problems).toEqual([])
+  },
+)
 
 const DAMAGED_LOG = "UPDATE log SET bytes = x'0001' WHERE id = (SELECT max(id) FROM log)"
 const NOT_MADE = { code: 'store_unavailable', message: expect.stringContaining('not made yet') }
@@ -263,7 +323,7 @@ describe('lists that a newer schema makes again', () => {
   test('are made in a copy into which rows of an older schema were fetched', () => {
     const folder = createTapeFolder()
     copyFileSync(join(original, 'tape.db'), folder.file)
-    for (const table of EVENTS) folder.sql(`DELETE FROM ${table}`)
+    for (const table of [...EVENTS, ...LABELS]) folder.sql(`DELETE FROM ${table}`)
     folder.sql("UPDATE listing SET event = NULL, tags = '', live = 0")
     folder.sql('DELETE FROM family WHERE kind > 1')
     const copy = openTapeCopy(folder.file)

@@ -20,12 +20,14 @@ import { listRevisions } from './catalog.ts'
 import { lastColdHash } from './cold/cold-places.ts'
 import { isSealed, type ChunkPlace } from './directory.ts'
 import { gapsFrom } from './gaps.ts'
+import { hasLabels, type LabelPlace } from './labels.ts'
+import { MARKET_TABLES } from './listed.ts'
 import { checkKept } from './recount.ts'
 import { listQuarantine } from './quarantine.ts'
 import { checkStates } from './state.ts'
 import { readStream, type Stream } from './streams.ts'
 import type { View } from './view.ts'
-import { searchTextOf, tagsOf } from './words.ts'
+import { searchTextOf, tagsOf, type WordPlace } from './words.ts'
 
 const SLICE = 1000
 
@@ -158,12 +160,15 @@ export class Verifier {
       const market = row['market'] as string
       this.attempt(`market ${venue}:${market}`, () => {
         const all = listRevisions(database, venue, market, { limit: Number.MAX_SAFE_INTEGER })
-        const listed = database.get('SELECT text, tags FROM listing WHERE id = ?', id)
+        const listed = database.get('SELECT text, tags, open FROM listing WHERE id = ?', id) as
+          | (WordPlace & LabelPlace)
+          | undefined
         const record = all.at(-1)?.record
         const isListed =
           record !== undefined &&
-          listed?.['text'] === searchTextOf(record) &&
-          listed['tags'] === tagsOf(record)
+          listed?.text === searchTextOf(record) &&
+          listed.tags === tagsOf(record) &&
+          hasLabels(database, MARKET_TABLES, id, listed)
         if (!isListed) {
           throw new PriorbookError('corrupt_row', 'it is not listed as it is')
         }

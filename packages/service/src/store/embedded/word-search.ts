@@ -1,28 +1,26 @@
 import type { Column, Database } from './database.ts'
 import type { ListTables } from './listed.ts'
-import type { Search, SearchTerm } from './search-terms.ts'
-import { LONGEST_SPLIT, PART, wordsOf } from './words.ts'
+import type { Search, SearchTerm, WordList } from './search-terms.ts'
+import { findWord, LONGEST_SPLIT, NUMBER_PREFIXES, numberWord, PART, wordsOf } from './words.ts'
 
-// Max words and markets that one search sorts, and max parts that are compared for it. Beyond
+// Max words of one search, max markets that it sorts, and max parts that are compared for it. Beyond
 // them a word says little, and lists are walked in their order instead.
 const MAX_WORDS = 2000
 const MAX_MARKETS = 2000
 const MAX_PARTS = 5000
-// Max markets of a tag that are sorted, about 30 ms, in another order than that of open times. A tag
+// Max markets of a tag that are sorted in another order than that of open times. A tag
 // is exact, so all of them are hits, and walking a list by volume would pass most others.
 const MAX_TAGGED = 10_000
-// Words of a search that are tried, the longest first.
-const MAX_TRIED = 3
+// Words of a search that are tried: numbers first, then the longest.
+const MAX_TRIED = 4
 // Max words whose markets are merged by time.
 const MAX_LANES = 16
 
-/** What the words of a search lead to. */
-export type WordHits = {
-  /** Words that every market has one of whose text holds the wanted one. */
-  readonly words: readonly number[]
-  /** False where too many markets have them to be sorted at once. */
-  readonly isFew: boolean
-}
+/** What the words of a search lead to: every market that is found has a word of each list. */
+export type WordHits =
+  | { readonly isFew: true; readonly list: WordList }
+  /** Too many markets have the words of each list to be sorted at once. */
+  | { readonly isFew: false; readonly lists: readonly WordList[] }
 
 /** Looks up the words of a search; undefined where they say too little. */
 export function findByText(
@@ -31,22 +29,24 @@ export function findByText(
   tables: ListTables,
   isByTime: boolean,
 ): WordHits | undefined {
+  const lists: WordList[] = []
   const tag = terms.find(({ kind }) => kind === 'tag')
-  const tagged = tag?.word === undefined ? [] : [tag.word]
-  if (tag !== undefined && haveFew(database, tagged, tables, isByTime ? MAX_MARKETS : MAX_TAGGED)) {
-    return { words: tagged, isFew: true }
+  if (tag !== undefined) {
+    const list = { table: tables.label, words: tag.word === undefined ? [] : [tag.word] }
+    if (!isByTime && haveFew(database, list, MAX_TAGGED)) return { isFew: true, list }
+    lists.push(list)
   }
   const pieces = terms
     .flatMap((term) => piecesOf(term))
-    .toSorted((a, b) => b.text.length - a.text.length)
-  let frequent: WordHits | undefined = tag && { words: tagged, isFew: false }
+    .toSorted((a, b) => Number(b.isNumber) - Number(a.isNumber) || b.text.length - a.text.length)
   for (const piece of pieces.slice(0, MAX_TRIED)) {
-    const words = findWords(database, piece)
-    if (words === undefined) continue
-    if (haveFew(database, words, tables, MAX_MARKETS)) return { words, isFew: true }
-    if (words.length <= MAX_LANES) frequent ??= { words, isFew: false }
+    for (const words of findWords(database, piece)) {
+      const list = { table: tables.posting, words }
+      if (haveFew(database, list, MAX_MARKETS)) return { isFew: true, list }
+      if (words.length <= MAX_LANES) lists.push(list)
+    }
   }
-  return frequent
+  return lists.length === 0 ? undefined : { isFew: false, lists }
 }
 
 /** A word of a search, and whether the stored word may have more before or after it. */
@@ -54,6 +54,7 @@ type Piece = {
   readonly text: string
   readonly isCutBefore: boolean
   readonly isCutAfter: boolean
+  readonly isNumber: boolean
   readonly similar: SearchTerm['similar']
 }
 
@@ -64,19 +65,39 @@ function piecesOf({ text: wanted, kind, similar }: SearchTerm): Piece[] {
     text,
     isCutBefore: kind !== 'number' && wanted.startsWith(text),
     isCutAfter: wanted.endsWith(text),
+    isNumber: kind === 'number',
     similar,
   }))
 }
 
-function findWords(database: Database, piece: Piece): readonly number[] | undefined {
-  if (piece.similar !== undefined) return piece.similar.map(({ id }) => id)
-  const found = piece.isCutAfter
-    ? idsOf(database, 'SELECT id FROM word WHERE text >= ? AND text < ?', ...prefix(piece.text))
-    : idsOf(database, 'SELECT id FROM word WHERE text = ?', piece.text)
-  if (found === undefined || !piece.isCutBefore) return found
-  if (piece.text.length > LONGEST_SPLIT) return found
-  const inside = findInside(database, piece.text)
-  return inside === undefined ? undefined : [...new Set([...found, ...inside])]
+const BEGINNING = 'SELECT id FROM word WHERE text >= ? AND text < ?'
+
+// The words that a piece may be part of; where there are two lists of them, each is enough.
+function* findWords(database: Database, piece: Piece): Generator<readonly number[]> {
+  const { text, isCutAfter, isNumber, similar } = piece
+  if (similar !== undefined) {
+    yield similar.map(({ id }) => id)
+    return
+  }
+  const prefixes = isNumber ? NUMBER_PREFIXES.filter((length) => length <= text.length) : []
+  // Two or three digits begin too many words, and have one of their own.
+  if (!prefixes.includes(text.length)) {
+    const found = isCutAfter
+      ? idsOf(database, BEGINNING, ...prefix(text))
+      : idsOf(database, 'SELECT id FROM word WHERE text = ?', text)
+    const inside = findInWords(database, piece)
+    if (found !== undefined && inside !== undefined) yield [...new Set([...found, ...inside])]
+  }
+  if (prefixes.length > 0) {
+    const word = findWord(database, numberWord(text.slice(0, Math.max(...prefixes))))
+    yield word === undefined ? [] : [word]
+  }
+}
+
+function findInWords(database: Database, piece: Piece): readonly number[] | undefined {
+  const { text, isCutBefore, isNumber } = piece
+  if (isNumber) return idsOf(database, BEGINNING, ...prefix(numberWord(text)))
+  return isCutBefore && text.length <= LONGEST_SPLIT ? findInside(database, text) : []
 }
 
 // The words that contain a text, found by the rarest of its parts.
@@ -105,15 +126,10 @@ function findInside(database: Database, text: string): readonly number[] | undef
   )
 }
 
-function haveFew(
-  database: Database,
-  words: readonly number[],
-  { posting }: ListTables,
-  most: number,
-): boolean {
+function haveFew(database: Database, { table, words }: WordList, most: number): boolean {
   const row = database.get(
     `SELECT count(*) AS count FROM
-       (SELECT 1 FROM ${posting} WHERE word IN (SELECT value FROM json_each(?)) LIMIT ?)`,
+       (SELECT 1 FROM ${table} WHERE word IN (SELECT value FROM json_each(?)) LIMIT ?)`,
     JSON.stringify(words),
     most + 1,
   )

@@ -31,32 +31,73 @@ export function tagsOf({ tags = [] }: Pick<MarketRecord, 'tags'>): string {
   return joinFields(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))
 }
 
-/** The word under which the markets with a tag are listed. Words of texts have no such mark. */
+/** The tags that lists keep, as they keep them. */
+export function splitTags(tags: string): string[] {
+  return tags === '' ? [] : tags.split(BETWEEN_FIELDS)
+}
+
+/** The word of a tag, see `labels.ts`. Words of texts have no such mark. */
 export function tagWord(tag: string): string {
   return `${TAG_MARK}${tag.trim().toLowerCase().replaceAll(BETWEEN_FIELDS, ' ')}`
 }
 
 const TAG_MARK = '#'
+const NUMBER_MARK = '^'
+
+/**
+ * So many digits are words of their own, which list what has a number that begins with them. Numbers that begin with
+ * more are few, and those that begin with one digit are found soon in any list.
+ */
+export const NUMBER_PREFIXES: readonly number[] = [2, 3]
+
+/** The word of all numbers that begin with some digits. */
+export function numberWord(digits: string): string {
+  return `${NUMBER_MARK}${digits}`
+}
+
+// A number begins where a search looks for one, see `search-terms.ts`: also inside a word, after a letter that is
+// not one of a to z.
+const NUMBER = /(?<![0-9a-z])[0-9]+/g
 
 /** The words of a text, each once. */
 export function wordsOf(text: string): Set<string> {
   return new Set(text.match(WORD))
 }
 
+const MARKED = /^[#^]/
+
+/**
+ * The words that a text is listed under: its own, those of the beginnings of its numbers, and those of numbers inside
+ * of words.
+ */
+export function postedWordsOf(text: string): Set<string> {
+  const words = wordsOf(text)
+  const posted = new Set(words)
+  for (const word of words) {
+    for (const { 0: number, index } of word.matchAll(NUMBER)) {
+      for (const length of NUMBER_PREFIXES) {
+        if (number.length >= length) posted.add(numberWord(number.slice(0, length)))
+      }
+      if (index > 0) posted.add(numberWord(number))
+    }
+  }
+  return posted
+}
+
 /** The parts by which a word is found; spaces follow it, so that its last characters begin a part too. */
 export function partsOf(word: string): Set<string> {
   const parts = new Set<string>()
-  if (word.length > LONGEST_SPLIT || word.startsWith(TAG_MARK)) return parts
+  if (word.length > LONGEST_SPLIT || MARKED.test(word)) return parts
   const padded = `${word}${' '.repeat(PART - 1)}`
   for (let at = 0; at < word.length; at++) parts.add(padded.slice(at, at + PART))
   return parts
 }
 
-/** Where a market or an event is found: under the words of its text and its tags, by its open time. */
-export type WordPlace = { readonly text: string; readonly tags: string; readonly open: number }
+/** Where a market or an event is found: under the words of its text, by its open time. */
+export type WordPlace = { readonly text: string; readonly open: number }
 
 /** The place of what is no longer listed. */
-export const NO_PLACE: WordPlace = { text: '', tags: '', open: 0 }
+export const NO_PLACE: WordPlace = { text: '', open: 0 }
 
 /** Lists a market or an event under its words; the caller is in a write transaction. */
 export function saveWords(
@@ -66,12 +107,10 @@ export function saveWords(
   before: WordPlace | undefined,
   after: WordPlace,
 ): void {
-  if (before?.text === after.text && before.tags === after.tags && before.open === after.open) {
-    return
-  }
-  const draft = database.draft('words', () => new WordDraft(database))
-  const words = wordsAt(after)
-  const old = before === undefined ? new Set<string>() : wordsAt(before)
+  if (before?.text === after.text && before.open === after.open) return
+  const draft = draftWords(database)
+  const words = postedWordsOf(after.text)
+  const old = before === undefined ? new Set<string>() : postedWordsOf(before.text)
   const hasMoved = before?.open !== after.open
   for (const word of old) {
     if (!hasMoved && words.has(word)) continue
@@ -88,15 +127,14 @@ export function saveWords(
   }
 }
 
-function wordsAt({ text, tags }: WordPlace): Set<string> {
-  const words = wordsOf(text)
-  if (tags !== '') for (const tag of tags.split(BETWEEN_FIELDS)) words.add(tagWord(tag))
-  return words
-}
-
 /** The number of a stored word. */
 export function findWord(database: Database, word: string): number | undefined {
   return database.get('SELECT id FROM word WHERE text = ?', word)?.['id'] as number | undefined
+}
+
+/** The words of the running write transaction. */
+export function draftWords(database: Database): WordDraft {
+  return database.draft('words', () => new WordDraft(database))
 }
 
 /** The words of one transaction: markets that are listed at once have most of them in common. */
@@ -141,8 +179,9 @@ class WordDraft {
     const { database } = this
     const id = this.find(word)
     if (id === undefined) return
-    for (const posting of ['posting', 'event_posting']) {
-      const sql = `SELECT 1 AS found FROM ${posting} WHERE word = ? LIMIT 1`
+    const isTag = word.startsWith(TAG_MARK)
+    for (const table of isTag ? ['label', 'event_label'] : ['posting', 'event_posting']) {
+      const sql = `SELECT 1 AS found FROM ${table} WHERE word = ? LIMIT 1`
       if (database.get(sql, id) !== undefined) return
     }
     for (const part of partsOf(word)) {
