@@ -23,7 +23,9 @@ export function selectFamilies(
   )
   const markets = families.reduce((sum, family) => sum + family.markets, 0)
   const more = series === undefined ? [] : ofSeries(query)
-  return { tables, by: series === undefined ? 'family' : 'line', families, markets, more }
+  const by = series === undefined ? 'family' : 'line'
+  const isAll = series === undefined && families.length === all.length
+  return { tables, by, families, isAll, markets, more }
 }
 
 // An event may have many markets, but they are of few families; each is read by an index.
@@ -42,7 +44,7 @@ function selectEvent(
   if (query.series !== undefined) more.push(ofMarket('series', query.series))
   const markets = numbers.reduce((sum, one) => sum + one.markets, 0)
   const events = new Map<string, number>(numbers.map(({ id, venue }) => [venue, id]))
-  return { tables, by: 'family', families, markets, more, events }
+  return { tables, by: 'family', families, isAll: false, markets, more, events }
 }
 
 function matches(family: Family, query: MarketQuery, hasFacets: boolean): boolean {

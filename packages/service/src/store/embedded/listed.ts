@@ -57,6 +57,8 @@ export type Selection = {
   readonly tables: ListTables
   readonly by: 'family' | 'line'
   readonly families: readonly Family[]
+  /** True where no family is left out. */
+  readonly isAll: boolean
   /** How many markets the families have. */
   readonly markets: number
   readonly more: readonly Condition[]

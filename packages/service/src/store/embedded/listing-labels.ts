@@ -1,6 +1,6 @@
 import type { Column, Database } from './database.ts'
 import { toListed, type Condition, type Listed } from './listed.ts'
-import { placeOf, rangeOf } from './listing-range.ts'
+import { familiesOf, placeOf, rangeOf } from './listing-range.ts'
 import type { SearchWalk } from './listing-search.ts'
 
 /**
@@ -11,18 +11,13 @@ import type { SearchWalk } from './listing-search.ts'
 export function readLabels(
   database: Database,
   word: number,
-  { selection: { tables, families }, query, order }: SearchWalk,
+  { selection, query, order }: SearchWalk,
 ): Listed[] {
-  const { listing, label, number } = tables
+  const { listing, label, number } = selection.tables
   const { column, sign } = order
   const { after, limit } = query
   const direction = sign === 1 ? 'ASC' : 'DESC'
-  const ids = JSON.stringify(families.map(({ id }) => id))
-  const tagged: Condition[] = [
-    ['word = ?', word],
-    ['family IN (SELECT value FROM json_each(?))', ids],
-    ...rangeOf(query),
-  ]
+  const tagged: Condition[] = [['word = ?', word], ...familiesOf(selection), ...rangeOf(query)]
   const place = after?.value === undefined ? after?.openTime : after.value
   const behind = sign === 1 ? '>' : '<'
   const next = [...tagged, ...beyond(column, behind, place)]

@@ -64,6 +64,13 @@ function conditionOf({ by, families, more }: Selection, { start, end }: MarketQu
   ]
 }
 
+/** What says that a row is of the selected families: nothing where all are. */
+export function familiesOf({ families, isAll }: Selection): Condition[] {
+  if (isAll) return []
+  const ids = JSON.stringify(families.map(({ id }) => id))
+  return [['family IN (SELECT value FROM json_each(?))', ids]]
+}
+
 /** What of a row lies in the range of a query. */
 export function rangeOf({ start, end }: Pick<MarketQuery, 'start' | 'end'>): Condition[] {
   const where: Condition[] = []

@@ -9,7 +9,7 @@ import {
   type ListTables,
   type Selection,
 } from './listed.ts'
-import { placeOf, rangeOf } from './listing-range.ts'
+import { familiesOf, placeOf, rangeOf } from './listing-range.ts'
 import { beyondList, hitOf, type Search, type WordList } from './search-terms.ts'
 
 /** A search among some families, in the order of a list. */
@@ -146,11 +146,11 @@ export function* walkWords(
 function matchingOf(
   [names, ...values]: Condition,
   { table }: WordList,
-  { selection: { tables, by, families }, query }: SearchWalk,
+  { selection, query }: SearchWalk,
 ): Condition {
+  const { tables, by } = selection
   if (table !== tables.label || by !== 'family') return [names, ...values]
-  const ids = JSON.stringify(families.map(({ id }) => id))
-  const more: Condition[] = [['family IN (SELECT value FROM json_each(?))', ids], ...rangeOf(query)]
+  const more: Condition[] = [...familiesOf(selection), ...rangeOf(query)]
   const sql = [names, ...more.map(([one]) => one)].join(' AND ')
   return [sql, ...values, ...more.flatMap(([, ...given]) => given)]
 }

@@ -83,7 +83,8 @@ function narrow(asked: Selection, search: Search): Selection {
   const { families: left } = search
   const families = asked.families.filter(({ id }) => left.has(id))
   const markets = families.reduce((sum, one) => sum + one.markets, 0)
-  return { ...asked, families, markets: Math.min(asked.markets, markets) }
+  const isAll = asked.isAll && families.length === asked.families.length
+  return { ...asked, families, isAll, markets: Math.min(asked.markets, markets) }
 }
 
 // What the index of words finds; undefined where walking the list is better.
