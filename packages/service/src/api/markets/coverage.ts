@@ -49,13 +49,18 @@ export function coverageDays(
   const start = startOfDay(Math.max(first, since))
   for (let day = start; day <= last && days.length < 3660; day += DAY_MICROS) {
     const seen = known.get(day)
-    if (seen === undefined) {
+    if (seen === undefined || isBlank(seen)) {
       const from = Math.max(day, first)
       const gapMicros = Math.max(0, Math.min(day + DAY_MICROS, last + 1) - from)
       days.push({ day, condition: 'missing', observations: 0, observedMicros: 0, gapMicros })
     } else days.push({ ...seen, condition: conditionOf(seen, coverage!.gaps, life) })
   }
   return days
+}
+
+/** True where neither rows nor gaps account for any time: all rows of the instrument were removed. */
+function isBlank({ observations, observedMicros, gapMicros }: DayCoverage): boolean {
+  return observations === 0 && observedMicros === 0 && gapMicros === 0
 }
 
 function conditionOf(day: DayCoverage, gaps: readonly Gap[], life: Life): DayCoverage['condition'] {

@@ -55,7 +55,7 @@ function auditRoute(address: VenueAddress): Route {
 
 /** Answers with a row beside its raw message; `about` is what the row belongs to. */
 export async function answerAudit(
-  { auditor }: ApiContext,
+  { auditor, store }: ApiContext,
   id: string,
   target: AuditTarget,
   about: Meta,
@@ -66,7 +66,15 @@ export async function answerAudit(
     return { kind: 'data', data: null, count: 0, meta }
   }
   const report = await auditor(target)
-  if (report === undefined) throw unknownRow(id, 'No such row is stored.')
+  if (report === undefined) {
+    const { venue, key } = target
+    const [removed] = await store.gaps({ venue, key, reason: 'retention', limit: 1 })
+    const hint =
+      removed === undefined
+        ? 'No such row is stored.'
+        : 'Retention removed rows of it; the gap of reason retention in /v3/gaps says which.'
+    throw unknownRow(id, hint)
+  }
   return {
     kind: 'data',
     data: toAuditJson(id, target, report, style),

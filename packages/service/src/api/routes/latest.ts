@@ -46,6 +46,10 @@ async function readLatest(
     return { instrument, gap, notice: because('corrupt') }
   }
   if (run === undefined) {
+    const [removed] = await store.gaps({ venue, key, reason: 'retention', limit: 1 })
+    if (removed !== undefined) {
+      return { instrument, gap: removed, notice: { ...because('retention'), token_id: tokenId } }
+    }
     const isEarly = record.openTime !== undefined && record.openTime > now()
     const notice = because(isEarly ? 'market_not_open' : 'before_capture')
     return { instrument, notice: { ...notice, token_id: tokenId } }
