@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import {
+  cpSync,
   globSync,
   mkdtempSync,
   readFileSync,
@@ -12,14 +13,16 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { readTable, type TableSnapshot } from '../lake/iceberg/read-table.testing.ts'
 import { createBulkCaller } from '../api/bulk/bulk.testing.ts'
 import { makeMarket } from '../api/bulk/generated-market.testing.ts'
 import { readParquet } from '../api/bulk/read-back.testing.ts'
 import { lockLake } from '../lake/lake-lock.ts'
 import type { LakeManifest } from '../lake/lake-manifest.ts'
+import { writeLake, type LakeOrder } from '../lake/write-lake.ts'
 import { toDataFolder } from '../lib/data-folder.ts'
+import { withMethods } from '../lib/with-methods.ts'
 import { openFolderObjects } from '../objects/folder-objects.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { countOf } from '../store/embedded/temp-folder.testing.ts'
@@ -185,6 +188,46 @@ describe('an Iceberg table of a lake', () => {
     await expectWhole(lake, ids.slice(0, 20_000))
     await expectTable(lake)
   }, 3_600_000)
+
+  it('follows a manifest that a killed run left, before files of an earlier one are removed', async () => {
+    const lake = join(home, 'behind')
+    await write(lake, '--iceberg')
+    const before = join(home, 'behind-before')
+    cpSync(lake, before, { recursive: true })
+    const other = toDataFolder(join(home, 'half-as-long'))
+    const store = openEmbeddedStore({ file: other.tape })
+    onTestFinished(() => store.close())
+    for (const batch of makeMarket(ROWS / 2)) await store.append(batch)
+    const objects = openFolderObjects(lake)
+    const removed: string[] = []
+    const remove = async (name: string): Promise<void> => {
+      const { files } = await readTable((file) => readFileSync(join(lake, file)), 'venueb', 'books')
+      expect(files.map(({ path }) => path)).not.toContain(`file://${lake}/${name}`)
+      removed.push(name)
+      await objects.remove(name)
+    }
+    const order: LakeOrder = {
+      store,
+      objects: withMethods(objects, { remove }),
+      now: Date.now() * 1000,
+      isRewritten: true,
+      partRows: 8000,
+      withTables: false,
+      reached: () => Promise.resolve(Infinity),
+      check: () => undefined,
+      onDay: () => undefined,
+    }
+    await writeLake(order)
+    // As a kill leaves it after the manifest: the table and the files are those of the run before.
+    rmSync(join(lake, '_iceberg'), { recursive: true })
+    cpSync(join(before, '_iceberg'), join(lake, '_iceberg'), { recursive: true })
+    cpSync(join(before, BOOKS), join(lake, BOOKS), { recursive: true })
+    removed.length = 0
+    expect(await writeLake(order)).toMatchObject({ days: 0, snapshots: 1 })
+    expect(removed.filter((name) => name.endsWith('.parquet')).length).toBeGreaterThan(0)
+    await expectWhole(lake, ids.slice(0, ROWS / 2))
+    await expectTable(lake)
+  })
 
   it('begins again with the new locations where its folder was moved', async () => {
     const lake = join(home, 'here')

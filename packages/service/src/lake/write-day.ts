@@ -94,9 +94,11 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   if (isChanged && !(await putManifest(objects, manifest))) {
     throw new PriorbookError('store_locked', `another process writes ${folder} of the lake`)
   }
-  if (isChanged) await order.onManifest(manifest)
+  const counting = isChanged ? manifest : before
+  // Also where it is an older one: the run that wrote it may have ended before the tables followed it.
+  await order.onManifest(counting)
   await removeOthers(objects, folder, files, () => order.check())
-  return { manifest: isChanged ? manifest : before, isChanged }
+  return { manifest: counting, isChanged }
 }
 
 async function writeParts(

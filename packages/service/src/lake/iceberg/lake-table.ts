@@ -130,10 +130,11 @@ export class LakeTable {
     const { schema } = columns
     const before = this.#isMoved ? undefined : this.#newest
     const numbers = this.#numbersOf(change, before)
-    const { entries, rows } = await this.#writeManifests(change, schema, numbers)
+    const { entries, rows } = await this.#writeManifests(change, schema, numbers, check)
     const list = listFile(numbers)
     const gone = new Set(change.dropped)
     const all = [...this.#rows.filter((row) => !gone.has(row)), ...rows]
+    check()
     await this.#folder.put(list, encodeList(all, numbers))
     const metadata = commitMetadata(this.#metadata, {
       location: this.#folder.location,
@@ -178,6 +179,7 @@ export class LakeTable {
     { added, dropped }: Change,
     schema: TableSchema,
     numbers: SnapshotNumbers,
+    check: () => void,
   ): Promise<{
     readonly entries: readonly ManifestEntry[]
     readonly rows: readonly ManifestRow[]
@@ -187,6 +189,7 @@ export class LakeTable {
     const write = async (file: string, own: readonly ManifestEntry[]): Promise<void> => {
       const path = this.#folder.pathOf(file)
       const { bytes, row } = encodeManifest(path, own, schema, numbers)
+      check()
       await this.#folder.put(file, bytes)
       entries.push(...own)
       rows.push(row)

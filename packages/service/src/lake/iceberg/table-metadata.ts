@@ -105,7 +105,8 @@ export function commitMetadata(before: TableMetadata | undefined, commit: Commit
     },
     'current-snapshot-id': id,
     snapshots,
-    'snapshot-log': log.filter((one) => kept.has(one['snapshot-id'])),
+    // Before a snapshot that is gone nothing is known: a reader of that time must not get an earlier one.
+    'snapshot-log': log.slice(log.findLastIndex((one) => !kept.has(one['snapshot-id'])) + 1),
     'metadata-log': (previousFile === undefined
       ? []
       : [...versions, { 'metadata-file': previousFile, 'timestamp-ms': before!['last-updated-ms'] }]
