@@ -506,10 +506,10 @@ export class Applier {
 
   private async applyStart(record: ApplyRecord): Promise<void> {
     await this.closeAll('recorder_down', record)
-    // An import or a rebuild has its books in memory already.
-    if (this.isLive) await this.state.readOpenGaps()
     this.endConnections([])
     await this.noteCapture(record)
+    // An import or a rebuild has its books in memory already.
+    if (this.isLive) await this.state.readOpenGaps()
   }
 
   // Books that were proved to be the same go on; all others are closed.

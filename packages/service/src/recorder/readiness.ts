@@ -4,6 +4,7 @@ import {
   GAP_REASONS,
   hasTradingEnded,
   isBackfillKey,
+  PriorbookError,
   type Gap,
   type GapReason,
   type Instrument,
@@ -161,8 +162,18 @@ export class Readiness {
    * every book needs its own, and to look for each takes a fifth of what loading the book does.
    */
   async readOpenGaps(): Promise<void> {
-    const { store, venue } = this.options
     this.openGaps.clear()
+    try {
+      await this.readGapsByReason()
+    } catch (error) {
+      if (!(error instanceof PriorbookError) || error.code !== 'corrupt_row') throw error
+      // One of them is damaged. Each book looks for its own, so only the damaged one fails.
+      this.openGaps.clear()
+    }
+  }
+
+  private async readGapsByReason(): Promise<void> {
+    const { store, venue } = this.options
     for (const reason of Object.keys(GAP_REASONS) as GapReason[]) {
       if (reason === 'market_closed') continue
       const gaps = await store.gaps({ venue, reason, open: true, limit: OPEN_GAPS_READ })

@@ -1,9 +1,11 @@
+import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import {
   booksOf,
   createDataFolder,
   differences,
   gapsOf,
+  read,
   record,
   type Script,
 } from './scripted.testing.ts'
@@ -130,4 +132,37 @@ it('reads the gap of a book that ended since the start from the store', async ()
     'market_closed 1010–1030',
   ])
   expect(await differences(data)).toEqual([])
+})
+
+it('starts where a gap of another book is damaged', async () => {
+  const data = createDataFolder()
+  await record(data, 'venueb', (script) => {
+    connect(script)
+    let seq = 0
+    for (const ticker of tickers) {
+      list(script, ticker)
+      script.wait(10)
+      full(script, ++seq, ticker)
+    }
+  })
+  const database = new DatabaseSync(data.tape)
+  const damage = "UPDATE gap SET start = start + 1 WHERE key = ? AND reason = 'before_capture'"
+  expect(database.prepare(damage).run(tickers[4]!).changes).toBe(1)
+  database.close()
+  await record(
+    data,
+    'venueb',
+    async (script) => {
+      script.wait(1000)
+      connect(script)
+      full(script, 1, tickers[0]!)
+      await script.stored()
+    },
+    { fresh: false },
+  )
+  expect(await read(data, (store) => store.quarantine({ limit: 10 }))).toEqual([])
+  expect((await gapsOf(data, 'venueb', tickers[0]!)).slice(0, 2)).toEqual([
+    'before_capture -51200000–10',
+    'recorder_down 10–1050',
+  ])
 })

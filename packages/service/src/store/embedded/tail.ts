@@ -46,6 +46,8 @@ export class Tail implements RowSink {
    */
   nextOf: ((stream: number) => number) | undefined
   rows = 0
+  /** Rows that were passed over because they are in chunks: the log has them until a pass of packing ends. */
+  passed = 0
 
   book(
     stream: number,
@@ -111,6 +113,7 @@ export class Tail implements RowSink {
   clear(): void {
     this.streams.clear()
     this.rows = 0
+    this.passed = 0
   }
 
   private at(stream: number, ordinal: number, maker: Maker, kind: ChunkKind): TailRows | undefined {
@@ -130,6 +133,7 @@ export class Tail implements RowSink {
     }
     if (tail.next !== undefined && ordinal < tail.next) {
       tail.first = ordinal + 1
+      this.passed++
       return undefined
     }
     const last = tail.makers.at(-1)

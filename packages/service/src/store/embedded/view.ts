@@ -129,6 +129,7 @@ export class View {
   /** Records that this process removed log batches. */
   truncated(through: number): void {
     this.sealedThrough = through
+    this.tail.passed = 0
   }
 
   /** The stream of a kind, in the generation known at a time; absent if nothing was ever recorded. */

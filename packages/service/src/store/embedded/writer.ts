@@ -32,6 +32,7 @@ import { RowTally } from './row-tally.ts'
 import { Sealer, type Packing } from './seal.ts'
 import { changeState, readState, STATE, writeState } from './state.ts'
 import { createStream, listStreams, type Stream } from './streams.ts'
+import type { TailRows } from './tail.ts'
 import type { View } from './view.ts'
 
 /** When the log is packed. Bounds every process's memory and the time to open after a kill. */
@@ -164,11 +165,10 @@ export class Writer {
   /** Begins to pack the log, in steps after the next commits, if it holds rows from before a time. */
   packBefore(time: number): void {
     if (this.pass !== undefined) return
-    for (const { columns } of this.view.tail.streams.values()) {
-      if (columns.count === 0 || columns.received[0]! >= time) continue
-      this.pass = this.beginPass()
-      return
-    }
+    const { passed, streams } = this.view.tail
+    const isOld = ({ columns }: TailRows): boolean =>
+      columns.count > 0 && columns.received[0]! < time
+    if (passed > 0 || streams.values().some(isOld)) this.pass = this.beginPass()
   }
 
   /** Removes some markets that ended long ago; see `old-markets.ts`. */
@@ -327,7 +327,7 @@ export class Writer {
     const { tail } = this.view
     const { rows: least } = this.limits
     const due = Math.max(least, Math.min(least * MOST_TIMES, tail.streams.size * ROWS_PER_STREAM))
-    if (this.pass === undefined && tail.rows < due) return
+    if (this.pass === undefined && tail.rows + tail.passed < due) return
     this.pass ??= this.beginPass()
     // A pass that is behind takes larger steps, so that the log stays bounded.
     const step = this.limits.step * Math.max(1, tail.rows / due)
