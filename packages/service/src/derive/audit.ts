@@ -77,8 +77,7 @@ async function readRaw(
   Unreadable | { readonly record: JournalRecord; readonly request: CaptureRequest | undefined }
 > {
   try {
-    // With the one before it, which may be the note of its request: both are mostly in one block.
-    const records = await fetchRecords(journal, number - 1, number)
+    const records = await fetchWithNote(journal, number)
     const record = records.get(number)
     if (record === undefined) {
       const first = listSegments(journal.dir, journal.venue)[0]?.first ?? Infinity
@@ -89,6 +88,21 @@ async function readRaw(
   } catch (error) {
     if (!(error instanceof PriorbookError) || !DAMAGE.has(error.code)) throw error
     return { state: 'raw_damaged', detail: error.message }
+  }
+}
+
+// Fetches a record with the one before it, which may be the note of its request: both are mostly in one block.
+async function fetchWithNote(
+  journal: Parameters<typeof fetchRecords>[0],
+  number: number,
+): Promise<FoundRecords> {
+  try {
+    return await fetchRecords(journal, number - 1, number)
+  } catch (error) {
+    // The one before may be in a storage that does not answer; a message of a socket has no request.
+    const alone = await fetchRecords(journal, number, number)
+    if ((alone.get(number)?.slot ?? 0) === 0) throw error
+    return alone
   }
 }
 

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { sleep } from '../../client/backoff.ts'
 import { parsedOption, UsageError, wordOption } from '../../command-line/index.ts'
 import { flagNames, parseMicros, printMicros, printScaled, VENUES } from '../../domain/index.ts'
@@ -51,7 +51,7 @@ export const REPLAY = defineCommand({
   ],
   async run(context) {
     const { args } = context
-    const files = args.filter((name) => FILE_NAME.test(name) || existsSync(name))
+    const files = args.filter((name) => FILE_NAME.test(name) || isFile(name))
     const other = args.find((name) => !files.includes(name))
     if (files.length > 0 && other !== undefined) {
       const hint = 'Files are replayed without the service; name markets in a call of their own.'
@@ -62,6 +62,11 @@ export const REPLAY = defineCommand({
     await (files.length > 0 ? replayLocal(context) : replayServed(context))
   },
 })
+
+// A folder may have the name of a market.
+function isFile(name: string): boolean {
+  return statSync(name, { throwIfNoEntry: false })?.isFile() ?? false
+}
 
 const FILE_NAME = /\.(pbx|ndjson)$/
 

@@ -70,6 +70,26 @@ describe('a walk over the list', () => {
   )
 })
 
+describe('a list in another order', () => {
+  it('fails the walk instead of being read for ever', async () => {
+    let calls = 0
+    const send = (call: RestCall): Promise<RestAnswer> => {
+      calls++
+      const offset = Number((call.query as Record<string, string>)['offset'])
+      const count = Math.max(0, Math.min(100, 1000 - offset))
+      const value = Array.from({ length: count }, (_, at) => ({
+        id: String(1000 - offset - at),
+        slug: 'a',
+        conditionId: `0x${offset + at}`,
+      }))
+      return Promise.resolve({ ok: true, value, reading: { events: [], problems: [] } })
+    }
+    const client = create({ send }, () => undefined)
+    expect(await client.listEnding(FROM, FROM + 1000, signal)).toBe(false)
+    expect(calls).toBeLessThan(1000)
+  })
+})
+
 describe('markets', () => {
   it('are requested with at most a hundred conditions per request', async () => {
     const { client, calls } = clientOf(0)

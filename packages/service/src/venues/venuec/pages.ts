@@ -23,6 +23,8 @@ export const GAMMA_PAGE = 100
 export const MAX_OFFSET = 10_000
 /** Markets that a page of a long list has in common with the one before, if none ended meanwhile. */
 export const OVERLAP = 10
+/** Max times that one list is read again from further up. */
+const MAX_STEPS_BACK = 200
 /** Pages of a long list that are requested together: an answer waits for the commit of the one before. */
 const PAGES_AT_ONCE = 4
 
@@ -131,6 +133,7 @@ export class CatalogClient {
   async #listSpan(span: Readonly<Record<string, string>>, signal: AbortSignal): Promise<boolean> {
     const step = GAMMA_PAGE - OVERLAP
     let lastRead = -1
+    let stepsBack = 0
     for (let offset = 0; offset < MAX_OFFSET;) {
       const places = Array.from({ length: PAGES_AT_ONCE }, (_, page) => offset + page * step)
       const offsets = places.filter((place) => place <= MAX_OFFSET)
@@ -143,6 +146,8 @@ export class CatalogClient {
         const at = offsets[index]!
         const ids = page.map(numberOf)
         if (at > 0 && (ids[0] ?? Infinity) > lastRead) {
+          // A list in another order would be read for ever.
+          if (++stepsBack > MAX_STEPS_BACK) return false
           next = Math.max(0, at - GAMMA_PAGE)
           break
         }
