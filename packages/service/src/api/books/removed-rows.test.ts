@@ -87,7 +87,7 @@ it('a market whose rows are all removed says so: newest book, audit and days', a
   ])
   expect((await api.problem(`${url}/audit?id=${id}`)).fields.hint).toContain('Retention removed')
   const { data } = (await api.get(`/v3/coverage?venue=venueb&market=${market}`)).body
-  const [{ days }] = data as unknown as [{ days: { condition: string; gap_ms: unknown }[] }]
+  const [{ days }] = data as [{ days: { condition: string; gap_ms: unknown }[] }]
   expect(days.length).toBeGreaterThan(0)
   for (const { condition, gap_ms: gap } of days) {
     expect(condition).toBe('missing')
