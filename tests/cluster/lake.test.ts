@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { makeMarket } from '../../packages/service/src/api/bulk/generated-market.testing.ts'
 import { readParquet } from '../../packages/service/src/api/bulk/read-back.testing.ts'
+import { readTable } from '../../packages/service/src/lake/iceberg/read-table.testing.ts'
 import type { LakeManifest } from '../../packages/service/src/lake/lake-manifest.ts'
 import { toDataFolder } from '../../packages/service/src/lib/data-folder.ts'
 import { openObjects } from '../../packages/service/src/objects/open-objects.ts'
@@ -71,7 +72,7 @@ function environment(): Record<string, string | undefined> {
 }
 
 function run(lake: string, data: string): { readonly ended: Promise<unknown>; kill(): void } {
-  const args = [PROGRAM, 'lake', '--to', lake, '--data', data, '--part-rows', '6000']
+  const args = [PROGRAM, 'lake', '--to', lake, '--data', data, '--part-rows', '6000', '--iceberg']
   const child = spawn(process.execPath, args, { stdio: 'ignore', env: environment() })
   return {
     ended: new Promise((resolve) => child.on('close', resolve)),
@@ -79,11 +80,11 @@ function run(lake: string, data: string): { readonly ended: Promise<unknown>; ki
   }
 }
 
-/** The objects that readers see, by name, with their hashes. */
+/** The objects that readers see, by name, with their hashes; those of tables have the times of their commits. */
 async function contentOf(objects: ObjectStore): Promise<ReadonlyMap<string, string>> {
   const found = new Map<string, string>()
   for await (const { name, size } of objects.list('')) {
-    if (name.startsWith('_locks/')) continue
+    if (name.startsWith('_locks/') || name.startsWith('_iceberg/')) continue
     const bytes = await objects.read(name, 0, size)
     found.set(name, createHash('sha256').update(bytes).digest('hex'))
   }
@@ -106,4 +107,13 @@ async function expectWhole(objects: ObjectStore, names: readonly string[]): Prom
     for (const row of file.rows) ids.add(row['id'])
   }
   expect([rows, ids.size, manifest.rows]).toEqual([ROWS, ROWS, ROWS])
+  const table = await readTable(read, 'venueb', 'books')
+  expect(table.files).toEqual(
+    manifest.files.map((file) => ({
+      path: `${objects.location}/${file.name}`,
+      rows: file.rows,
+      bytes: file.bytes,
+    })),
+  )
+  expect(table.snapshots.map(({ summary }) => summary['operation'])).toEqual(['append'])
 }
