@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, it } from 'vitest'
 import type { Proposition, TopicProposition } from '../../packages/emulator/src/core/upstream.ts'
+import { openEmbeddedStore } from '../../packages/service/src/store/embedded/open.ts'
 import { createEmulatedHome } from './emulated-home.ts'
 import { withApi, type Api } from './past-api.ts'
 import { startCommand } from './past-trades.ts'
+import { until } from './recorder-process.ts'
 
 const RULES = [
   { category: 'Politics', tier: 'full' },
@@ -42,8 +44,6 @@ it('venue A is recorded by rules about its categories, each market as deep as th
     log: { memory: true, books: false },
   })
   const recorder = await home.startRecorder({ PRIORBOOK_VENUEA_SELECT: JSON.stringify(RULES) })
-  await pause(RECORDED_MS)
-  expect(await recorder.end('SIGTERM')).toBe(0)
   const questionsIn = (category: string): string[] =>
     home.emulator.world
       .propositions('venuea')
@@ -51,6 +51,20 @@ it('venue A is recorded by rules about its categories, each market as deep as th
       .flatMap(({ phase, topic, answer }) =>
         phase === 'open' && topic.category === category ? [answer.question] : [],
       )
+  await pause(RECORDED_MS)
+  // A slow machine may not have listed them all by then.
+  const store = openEmbeddedStore({ file: home.data.tape, readOnly: true })
+  test.onTestFinished(() => store.close())
+  await until('the markets of both categories', 60_000, async () => {
+    const { markets } = await store.markets({ venue: 'venuea', limit: 1000 })
+    const listed = (name: string): number =>
+      markets.filter(({ record }) => record.category === name).length
+    const areListed = ['Politics', 'Sports'].every(
+      (name) => listed(name) >= questionsIn(name).length,
+    )
+    return areListed ? true : undefined
+  })
+  expect(await recorder.end('SIGTERM')).toBe(0)
   const politics = new Set(questionsIn('Politics'))
   expect(politics.size).toBeGreaterThan(5)
   await withApi(home, async (api) => {
