@@ -2,9 +2,8 @@ import type { EngineOrder } from './engine-order.ts'
 import type { RestingLevel } from './queue.ts'
 
 /**
- * The levels of a market at which a run has resting orders, in the order in which they were added. They are few,
- * and change with every order: a search in a short list is cheaper than a map, which V8 hashes anew after every
- * few changes.
+ * The levels of a market at which a run has resting orders, in the order in which they were added. They are few and
+ * change with every order. Searching a short list is cheaper than a map, because V8 rebuilds a map that changes often.
  */
 export class RestingLevels {
   /** Not to be modified by others; a level that is removed leaves no hole. */

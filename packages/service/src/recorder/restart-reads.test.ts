@@ -44,20 +44,24 @@ function change(script: Script, seq: number, ticker: string): void {
   })
 }
 
+/** Lists markets on a first connection, each with a full book; those have the sequences from 1 on. */
+function openBooks(script: Script, markets: readonly string[]): void {
+  connect(script)
+  for (const [index, ticker] of markets.entries()) {
+    list(script, ticker)
+    script.wait(10)
+    full(script, index + 1, ticker)
+  }
+}
+
 it('reads records and gaps of all books at once when it starts, and none with their messages', async () => {
   const data = createDataFolder()
   await record(data, 'venueb', (script) => {
-    connect(script)
-    let seq = 0
-    for (const ticker of tickers) {
-      list(script, ticker)
-      script.wait(10)
-      full(script, ++seq, ticker)
-    }
+    openBooks(script, tickers)
     // More rows than a start reads at once, none of them a full book.
-    for (let row = 0; row < 80; row++) {
+    for (let row = 1; row <= 80; row++) {
       script.wait(10)
-      change(script, ++seq, tickers[0]!)
+      change(script, BOOKS + row, tickers[0]!)
     }
   })
   const asked: string[] = []
@@ -101,10 +105,7 @@ it('reads the gap of a book that ended since the start from the store', async ()
   const data = createDataFolder()
   const [ticker] = tickers
   await record(data, 'venueb', (script) => {
-    connect(script)
-    list(script, ticker!)
-    script.wait(10)
-    full(script, 1, ticker!)
+    openBooks(script, [ticker!])
   })
   await record(
     data,
@@ -137,13 +138,7 @@ it('reads the gap of a book that ended since the start from the store', async ()
 it('starts where a gap of another book is damaged', async () => {
   const data = createDataFolder()
   await record(data, 'venueb', (script) => {
-    connect(script)
-    let seq = 0
-    for (const ticker of tickers) {
-      list(script, ticker)
-      script.wait(10)
-      full(script, ++seq, ticker)
-    }
+    openBooks(script, tickers)
   })
   const database = new DatabaseSync(data.tape)
   const damage = "UPDATE gap SET start = start + 1 WHERE key = ? AND reason = 'before_capture'"

@@ -118,7 +118,7 @@ async function csvRowsOf(page: Blob, isFirst: boolean): Promise<Blob> {
   return toBlob((await linesOf(page)).slice(isFirst ? 0 : 1), page.type)
 }
 
-/** The rows of a page of NDJSON. What ends a page ends no file, and a notice that pages repeat is told once. */
+/** The lines of a page of NDJSON that go into the file: no receipt of a page, and each notice only once. */
 async function rowsOf(page: Blob, told: Set<string>): Promise<Blob> {
   const rows = (await linesOf(page)).filter((line) => {
     if (line.startsWith('{"type":"receipt"')) return false

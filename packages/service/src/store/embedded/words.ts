@@ -45,8 +45,8 @@ const TAG_MARK = '#'
 const NUMBER_MARK = '^'
 
 /**
- * So many digits are words of their own, which list what has a number that begins with them. Numbers that begin with
- * more are few, and those that begin with one digit are found soon in any list.
+ * The first two and the first three digits of a number are words of their own. Each lists the markets that have a number
+ * with this beginning. Longer beginnings match few numbers, and a single digit is found soon in any list.
  */
 export const NUMBER_PREFIXES: readonly number[] = [2, 3]
 

@@ -36,7 +36,7 @@ describe('the list of markets that end soon', () => {
 })
 
 describe('a walk over the list', () => {
-  // Between two requests so many markets end, and the end of one is moved to a later time.
+  // The number is how many markets end between two requests. The end of one more is moved to a later time.
   it.each([0, 1, 6, 40])(
     'misses none that stays, whichever end or are put off meanwhile: %i',
     async (endings) => {
