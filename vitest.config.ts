@@ -89,7 +89,8 @@ export default defineConfig({
         test: {
           name: 'browser',
           include: [BROWSER],
-          fileParallelism: false,
+          // Pages wait for frames and servers half of the time.
+          maxWorkers: 2,
           testTimeout: 120_000,
           hookTimeout: 120_000,
         },
