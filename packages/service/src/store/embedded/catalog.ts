@@ -137,25 +137,25 @@ function readListed(database: Database, found: readonly Listed[]): ListedState[]
   })
 }
 
-type Revision = {
+/** A version of a market's record, unpacked. */
+export type Revision = {
   readonly ordinal: number
   readonly knownAt: number
   readonly journal: number
   readonly text: string
 }
 
-// To unpack and parse a record takes longer than everything else of a list.
+// To read and unpack a record takes longer than everything else of a list.
 const listedRecords = new WeakMap<Database, KeptRecords>()
 
 function readListedState(database: Database, market: number, ordinal: number): MarketState {
   let records = listedRecords.get(database)
   if (records === undefined) listedRecords.set(database, (records = new KeptRecords()))
   const kept = records.get(market, ordinal)
-  if (kept !== undefined) return kept
+  if (kept !== undefined) return toState(kept)
   const revision = readRevision(database, market, ordinal)
-  const state = toState(revision)
-  records.put(market, state, revision.text.length)
-  return state
+  records.put(market, revision)
+  return toState(revision)
 }
 
 function readRevision(database: Database, market: number, ordinal: number): Revision {

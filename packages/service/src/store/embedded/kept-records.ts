@@ -1,41 +1,43 @@
-import type { MarketState } from '../store.ts'
+import type { Revision } from './catalog.ts'
 
 const MAX_BYTES = 8 * 1024 * 1024
-// A parsed record takes up to twice the bytes of its text, and what surrounds it 400. Measured.
-const BYTES_PER_CHARACTER = 2
-const ENTRY_BYTES = 400
+// What surrounds a text of mostly ASCII characters, in bytes. Measured.
+const ENTRY_BYTES = 300
 
 /**
  * Records that lists showed last, by market; their bytes are bounded. A revision never changes, and no
  * market gets the number of another, so a record is right as long as the market has no newer revision.
+ * Texts are kept rather than objects: to parse one takes 5 us, but the collector would visit every member
+ * of thousands of objects, and requests would wait for it.
  */
 export class KeptRecords {
-  private readonly entries = new Map<
-    number,
-    { readonly state: MarketState; readonly bytes: number }
-  >()
+  private readonly entries = new Map<number, Revision>()
   private bytes = 0
 
   get size(): number {
     return this.entries.size
   }
 
-  get(market: number, revision: number): MarketState | undefined {
-    const state = this.entries.get(market)?.state
-    return state?.revision === revision ? state : undefined
+  get(market: number, ordinal: number): Revision | undefined {
+    const revision = this.entries.get(market)
+    return revision?.ordinal === ordinal ? revision : undefined
   }
 
-  /** Keeps a record that was made from a text of some length. */
-  put(market: number, state: MarketState, length: number): void {
+  put(market: number, revision: Revision): void {
     this.remove(market)
-    const bytes = ENTRY_BYTES + BYTES_PER_CHARACTER * length
-    this.entries.set(market, { state, bytes })
-    this.bytes += bytes
+    this.entries.set(market, revision)
+    this.bytes += bytesOf(revision)
     while (this.bytes > MAX_BYTES) this.remove(this.entries.keys().next().value!)
   }
 
   private remove(market: number): void {
-    this.bytes -= this.entries.get(market)?.bytes ?? 0
+    const revision = this.entries.get(market)
+    if (revision === undefined) return
+    this.bytes -= bytesOf(revision)
     this.entries.delete(market)
   }
+}
+
+function bytesOf({ text }: Revision): number {
+  return ENTRY_BYTES + text.length
 }
