@@ -1,6 +1,7 @@
 import type { Gap, MarketRecord } from '@priorbook/sdk/domain'
 import type { BookRun } from '@priorbook/sdk/tape'
 import type { AsOf, InstrumentRef } from '../../store/store.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import type { ApiContext } from '../route.ts'
 
 // Clocks differ a little: an instant this far ahead of ours is still the present.
@@ -36,6 +37,8 @@ export async function readBookAt(
   const { run, gap, lastBefore } = await store.asOf({ ...ref, at, knownAt })
   if (gap !== undefined) return { kind: 'gap', gap, lastBefore }
   if (run === undefined) {
+    const removed = await findRemoved(store, ref, at)
+    if (removed !== undefined) return { kind: 'gap', gap: removed, lastBefore }
     const isEarly = openTime !== undefined && at < openTime
     return { kind: 'before_first', reason: isEarly ? 'market_not_open' : 'before_capture' }
   }

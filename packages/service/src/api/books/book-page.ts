@@ -22,6 +22,7 @@ import {
 } from '../pages/notices.ts'
 import { gapsBeside } from '../pages/answer-rows.ts'
 import { styleOf } from '../pages/page.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import {
   ROWS_AT,
   type Answer,
@@ -113,7 +114,7 @@ export async function answerPage(
   const market = await cache.marketAt(record.marketId, at)
   const isFinal = await isSettled(context, target, walk, query, rows, gaps)
   const style = styleOf(query)
-  const notices = await noticesOf(target, walk, grant, rows, gaps, style)
+  const notices = await noticesOf(context, target, walk, grant, rows, gaps, style)
   const receipt = rows.hasMore ? undefined : await receiptOf(context, walk, knownAt)
   const { lanes, received } = rows
   const nextCursor = rows.hasMore
@@ -269,6 +270,7 @@ async function isSettled(
 }
 
 async function noticesOf(
+  { store }: ApiContext,
   { record, cache }: BookTarget,
   walk: Walk,
   grant: Grant,
@@ -285,6 +287,7 @@ async function noticesOf(
   const isEmptyWalk = rows.count === 0 && !rows.hasMore && walk.receipt.rows === 0
   if (!isEmptyWalk || (cutAt !== undefined && walk.start >= walk.end)) return notices
   const { key } = walk.lanes[0]?.instrument ?? { key: record.marketId }
-  notices.push(emptyRange(record, walk, await cache.instrument(key), gaps))
+  const removed = await findRemoved(store, { venue: record.venue, key })
+  notices.push(emptyRange(record, walk, await cache.instrument(key), gaps, removed))
   return notices
 }

@@ -7,6 +7,7 @@ import {
   type ValueStyle,
 } from '@priorbook/sdk/wire'
 import type { InstrumentFacts } from '../../store/store.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import type { ApiContext } from '../route.ts'
 import { gapAt, gapsOfBook } from './dark-spans.ts'
 import type { ContractMember } from './find.ts'
@@ -69,7 +70,7 @@ async function readLane(
   const { instrument } = one
   const from = Math.max(start, window)
   if (instrument === undefined || end <= from) {
-    return new MemberLane(one, { picks: [], gaps: [], facts: undefined, interval, window })
+    return new MemberLane(one, { picks: [], gaps: [], interval, window })
   }
   const { venue, key } = instrument
   const { store } = context
@@ -80,7 +81,10 @@ async function readLane(
   const gaps = await gapsOfBook(context, instrument, { start, end })
   const facts = await store.instrument({ venue, key })
   const touching = gaps.filter((gap) => gap.start < end && (gap.end ?? Infinity) > start)
-  return new MemberLane(one, { picks, gaps: [...touching, ...corrupt], facts, interval, window })
+  const isEarly = (facts?.firstReceived ?? Infinity) > start
+  const removed = isEarly ? await findRemoved(store, { venue, key }, end - 1) : undefined
+  const read = { picks, gaps: [...touching, ...corrupt], facts, removed }
+  return new MemberLane(one, { ...read, interval, window })
 }
 
 /** What was read of one member. */
@@ -89,6 +93,7 @@ class MemberLane {
   readonly #one: MemberInstrument
   readonly #picks: ReadonlyMap<number, BookPick>
   readonly #facts: InstrumentFacts | undefined
+  readonly #removed: Gap | undefined
   readonly #window: number
 
   constructor(
@@ -96,7 +101,9 @@ class MemberLane {
     read: {
       readonly picks: readonly BookPick[]
       readonly gaps: readonly Gap[]
-      readonly facts: InstrumentFacts | undefined
+      readonly facts?: InstrumentFacts | undefined
+      /** The gap in place of rows that retention removed. */
+      readonly removed?: Gap | undefined
       readonly interval: number
       readonly window: number
     },
@@ -110,6 +117,7 @@ class MemberLane {
     )
     this.gaps = read.gaps
     this.#facts = read.facts
+    this.#removed = read.removed
     this.#window = read.window
   }
 
@@ -119,7 +127,7 @@ class MemberLane {
     const { venue, marketId } = record
     const pick = this.#picks.get(start)
     const gap = gapAt(this.gaps, end - 1)
-    const reason = gap?.reason ?? (pick === undefined ? this.#reasonAt(end - 1) : null)
+    const reason = gap?.reason ?? (pick === undefined ? this.#reasonAt(start, end - 1) : null)
     const none = { venue, market_id: marketId, ...NOTHING, reason }
     if (pick === undefined || gap !== undefined) return none
     const { key } = this.#one.instrument!
@@ -144,11 +152,14 @@ class MemberLane {
     }
   }
 
-  #reasonAt(time: number): string {
+  // Why there is no book in a bucket; `time` is its last instant.
+  #reasonAt(start: number, time: number): string {
     const { openTime, closeTime } = this.#one.member.state.record
     const { firstReceived = Infinity, lastReceived = 0 } = this.#facts ?? {}
     if (time < this.#window) return 'plan_window'
     if (time < firstReceived) {
+      const { start: from = Infinity, end: to = 0 } = this.#removed ?? {}
+      if (from <= time) return to > start ? 'retention' : 'no_observation'
       return openTime !== undefined && time < openTime ? 'market_not_open' : 'before_capture'
     }
     const isOver = closeTime !== undefined && time >= closeTime && time > lastReceived

@@ -10,6 +10,7 @@ import { ABSENT } from '@priorbook/sdk/tape'
 import { decimalJson, DISCLAIMER, timeJson, toGapJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { AsOf } from '../../store/store.ts'
 import { captureBegins } from '../pages/notices.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
 import { ladderOf } from '../markets/quote.ts'
 import type { ApiContext, Notice } from '../route.ts'
@@ -162,7 +163,8 @@ export function explainStale(
 export async function explainNoBook(
   context: ApiContext,
   record: MarketRecord,
-  { gap, lastBefore }: AsOf,
+  { key }: MarketInstrument,
+  { gap: known, lastBefore }: AsOf,
   at: number,
   style: ValueStyle,
 ): Promise<Notice> {
@@ -170,6 +172,7 @@ export async function explainNoBook(
     lastBefore === undefined
       ? null
       : { sequence: lastBefore.sequence, received_time: timeJson(lastBefore.received, style) }
+  const gap = known ?? (await findRemoved(context.store, { venue: record.venue, key }, at))
   if (gap !== undefined) {
     const message = GAP_REASONS[gap.reason]
     return { code: gap.reason, message, gap: toGapJson(gap, style), last_before: last }

@@ -2,6 +2,7 @@ import { REFERENCE_METRIC, type Gap } from '@priorbook/sdk/domain'
 import type { SampleColumns } from '@priorbook/sdk/tape'
 import { asKnownAt } from '../../rows/index.ts'
 import type { RowPage } from '../../store/store.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import type { ApiContext } from '../route.ts'
 import { gapsOfReferences, type ReferenceSeries } from './references.ts'
 
@@ -25,7 +26,10 @@ type Known = {
 // Prices that are read at once for several instants: some minutes of a feed that sends one a second.
 const AT_ONCE = 256
 
-/** Reads what a feed said at an instant; undefined where nothing was received before it in the window. */
+/**
+ * Reads what a feed said at an instant; undefined where nothing was received before it in the window. Where
+ * retention removed the last price before the instant, its gap.
+ */
 export async function readReferenceAt(
   context: ApiContext,
   series: ReferenceSeries,
@@ -66,9 +70,21 @@ export async function readReferencesAt(
       continue
     }
     const page = many !== undefined && reaches(many, at) ? many : await read(at + 1, 1)
-    found.push(lastOf(page, at, window))
+    found.push(lastOf(page, at, window) ?? (await removedAt(context, series, page, at)))
   }
   return found
+}
+
+// Retention removes the oldest rows: none is left before the instant.
+async function removedAt(
+  { store }: ApiContext,
+  series: ReferenceSeries,
+  { rows }: RowPage<SampleColumns>,
+  at: number,
+): Promise<ReferenceAt | undefined> {
+  if (rows.count > 0 && rows.received[0]! <= at) return undefined
+  const gap = await findRemoved(store, series, at)
+  return gap && { gap }
 }
 
 // Whether rows that were read for a later instant also tell the price of this one.

@@ -11,6 +11,7 @@ import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import type { ApiContext, Meta, Notice } from '../route.ts'
 import { firstRowTime } from './first-row.ts'
 import type { PageRange } from './page.ts'
+import { findRemoved } from './removed-rows.ts'
 import {
   captureFact,
   feedFacts,
@@ -61,12 +62,13 @@ export const RECEIPT_LEFT_OUT: Notice = {
     'An earlier version of the service served the first pages of this walk, so it has no receipt.',
 }
 
-/** Why a whole range holds no row. */
+/** Why a whole range holds no row; `removed` is the gap in place of rows that retention removed. */
 export function emptyRange(
   record: MarketRecord,
   range: { readonly start: number; readonly end: number },
   facts: { readonly firstReceived: number; readonly lastReceived: number } | undefined,
   gaps: readonly Gap[],
+  removed: Gap | undefined,
 ): Notice {
   const { openTime, closeTime } = record
   const around = gaps.find(
@@ -74,7 +76,7 @@ export function emptyRange(
   )
   if (around !== undefined) return because(around.reason)
   if (gaps.some(({ reason }) => reason === 'retention')) return because('retention')
-  const first = facts?.firstReceived ?? Infinity
+  const first = Math.min(facts?.firstReceived ?? Infinity, removed?.start ?? Infinity)
   if (range.end <= first) {
     if (openTime !== undefined && range.end <= openTime) return because('market_not_open')
     return because('before_capture')
@@ -152,7 +154,8 @@ export async function explainEmpty(
   const { from, end } = range
   const time = (micros: number): unknown => timeJson(micros, {})
   if (end <= range.window) return windowNotice(range)!
-  const { begins, isImported } = await readCaptureStart(context, record, dataset)
+  const { begins: stored, isImported } = await readCaptureStart(context, record, dataset)
+  const begins = stored && Math.min(stored, await firstRemoved(context, record))
   const isUnopened = openTime !== undefined && end <= openTime
   // Imported rows begin with their market.
   if (begins !== undefined && end <= begins && !(isUnopened && isImported)) {
@@ -176,6 +179,19 @@ export async function explainEmpty(
   const cut = windowNotice(range)
   if (cut !== undefined) return cut
   return { code: 'no_rows_in_range', message: 'Nothing was recorded in the range.' }
+}
+
+// When the first row of a market was received that retention removed; Infinity where it removed none.
+async function firstRemoved(
+  { store }: ApiContext,
+  { venue, marketId, outcomes }: MarketRecord,
+): Promise<number> {
+  let first = Infinity
+  const keys = [marketId, ...outcomes.flatMap(({ tokenId }) => tokenId ?? [])]
+  for (const key of new Set(keys)) {
+    first = Math.min(first, (await findRemoved(store, { venue, key }))?.start ?? Infinity)
+  }
+  return first
 }
 
 /**

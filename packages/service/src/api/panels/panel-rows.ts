@@ -1,6 +1,7 @@
 import {
   eventIdOf,
   printRowId,
+  referenceInstrument,
   settlementFeed,
   type Gap,
   type MarketRecord,
@@ -12,6 +13,7 @@ import { readBookAt, type BookAt } from '../books/book-at.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
 import { readReferencesAt, type ReferenceAt } from '../markets/reference-at.ts'
 import { listReferences, type ReferenceSeries } from '../markets/references.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import type { ApiContext } from '../route.ts'
 import { BestPriceReader, NO_PRICES } from './best-prices.ts'
 import type { Round } from './rounds.ts'
@@ -175,10 +177,16 @@ export class PanelReader {
     )
     const found =
       series === undefined ? [] : await readReferencesAt(context, series, instants, { window })
+    // A series of which every price was removed is not listed.
+    const removed =
+      series !== undefined || asset === undefined
+        ? undefined
+        : await findRemoved(context.store, referenceInstrument(venue, { feed, asset }))
     return instants.map((at, index) => {
       const price = found[index]
       if (at < window) return noPrice(feed, 'plan_window')
       if (price !== undefined) return this.toReference(feed, price, at)
+      if (removed !== undefined && removed.start <= at) return noPrice(feed, 'retention')
       const isOlder = series !== undefined && series.extent.firstReceived <= at
       return noPrice(feed, isOlder ? 'plan_window' : 'before_capture')
     })

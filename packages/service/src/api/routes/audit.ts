@@ -29,6 +29,7 @@ import {
 } from '../route.ts'
 import { noticeMeta } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 
 /** A stored row beside the raw message that it was derived from. */
 export const AUDIT_ROUTES: readonly Route[] = VENUE_ADDRESSES.map(auditRoute)
@@ -67,8 +68,7 @@ export async function answerAudit(
   }
   const report = await auditor(target)
   if (report === undefined) {
-    const { venue, key } = target
-    const [removed] = await store.gaps({ venue, key, reason: 'retention', limit: 1 })
+    const removed = await findRemoved(store, target)
     const hint =
       removed === undefined
         ? 'No such row is stored.'

@@ -42,8 +42,10 @@ function executionRoute(address: VenueAddress): Route {
         at: arrival,
         knownAt,
       })
-      if (asOf.run === undefined)
-        return nothing(await explainNoBook(context, record, asOf, arrival, style))
+      if (asOf.run === undefined) {
+        const { instrument } = chosen
+        return nothing(await explainNoBook(context, record, instrument, asOf, arrival, style))
+      }
       const stale = explainStale(asOf.run, arrival, maxAge, style)
       if (stale !== undefined) return nothing(stale)
       const data = await evaluate(context, known.record, asOf.run, chosen, {

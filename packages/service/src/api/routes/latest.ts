@@ -10,6 +10,7 @@ import { answerBooks, type OneBook } from '../books/one-book.ts'
 import type { VenueCache } from '../books/store-cache.ts'
 import { because, openGap, planWindow } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 
 /** The newest recorded book of a market. */
 export function latestRoute(address: VenueAddress): Route {
@@ -46,7 +47,7 @@ async function readLatest(
     return { instrument, gap, notice: because('corrupt') }
   }
   if (run === undefined) {
-    const [removed] = await store.gaps({ venue, key, reason: 'retention', limit: 1 })
+    const removed = await findRemoved(store, { venue, key })
     if (removed !== undefined) {
       return { instrument, gap: removed, notice: { ...because('retention'), token_id: tokenId } }
     }

@@ -15,6 +15,7 @@ import { answerRows } from '../pages/answer-rows.ts'
 import { because, presentNotices, RECEIPT_LEFT_OUT, windowNotice } from '../pages/notices.ts'
 import { openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { readPage, type ReadPage } from '../pages/row-page.ts'
+import { findRemoved } from '../pages/removed-rows.ts'
 import { lastOfBuckets } from '../pages/sampled-rows.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 
@@ -45,7 +46,7 @@ export const REFERENCE_PRICES_ROUTE: Route = defineRoute(
       ),
       columns: referenceColumns(interval !== undefined),
       meta: { range: rangeMeta(page.range, style) },
-      notices: noticesOf(series, page, read),
+      notices: await noticesOf(context, series, page, read),
       receipt: hasMore ? undefined : await receiptOf(context, series, receipt, knownAt),
       gaps: {
         list: read.gaps,
@@ -80,27 +81,35 @@ async function receiptOf(
   return { rows, gaps, instruments: named }
 }
 
-function noticesOf(
+async function noticesOf(
+  context: ApiContext,
   series: readonly ReferenceSeries[],
   page: Page,
   { rows, hasMore, allGaps, receipt }: ReadPage<unknown>,
-): readonly Notice[] {
+): Promise<readonly Notice[]> {
   const isLeftOut = receipt === undefined && !hasMore
   const isEmpty = rows.length === 0 && page.isFirst
   return presentNotices(
-    windowNotice(page.range) ?? (isEmpty ? whyEmpty(series, page, allGaps) : undefined),
+    windowNotice(page.range) ??
+      (isEmpty ? await whyEmpty(context, series, page, allGaps) : undefined),
     isLeftOut ? RECEIPT_LEFT_OUT : undefined,
   )
 }
 
-function whyEmpty(
+async function whyEmpty(
+  { store }: ApiContext,
   series: readonly ReferenceSeries[],
   { from, end }: Page,
   gaps: ReadPage<unknown>['allGaps'],
-): Notice {
-  const first = Math.min(...series.map(({ extent }) => extent.firstReceived))
-  if (end <= first) return { ...because('before_capture'), available_from: timeJson(first, {}) }
+): Promise<Notice> {
   const around = gaps.find((gap) => gap.start <= from && (gap.end ?? Infinity) >= end)
   if (around !== undefined) return because(around.reason)
+  if (gaps.some(({ reason }) => reason === 'retention')) return because('retention')
+  const first = Math.min(...series.map(({ extent }) => extent.firstReceived))
+  let begins = first
+  for (const one of series) {
+    begins = Math.min(begins, (await findRemoved(store, one))?.start ?? Infinity)
+  }
+  if (end <= begins) return { ...because('before_capture'), available_from: timeJson(first, {}) }
   return { code: 'no_rows_in_range', message: 'Nothing was recorded in the range.' }
 }
