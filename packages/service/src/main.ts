@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import {
   createProcessIo,
   endWithOutput,
@@ -47,11 +48,13 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
     merge: async () => (await import('./commands/merge.ts')).mergeCommand,
     doctor: async () => (await import('./commands/doctor.ts')).doctorCommand,
   },
-  contextOf: ({ data, json }, { env }) => ({
-    data: toDataFolder(data ?? env['PRIORBOOK_DATA'] ?? 'data'),
-    isDataGiven: data !== undefined,
-    isJson: json,
-  }),
+  contextOf({ data, json }, { env }) {
+    const path = data ?? env['PRIORBOOK_DATA'] ?? 'data'
+    if (statSync(path, { throwIfNoEntry: false })?.isDirectory() === false) {
+      throw new PriorbookError('invalid_argument', `${path} is not a folder`)
+    }
+    return { data: toDataFolder(path), isDataGiven: data !== undefined, isJson: json }
+  },
   explain(error) {
     if (!(error instanceof PriorbookError)) return explainSystem(error)
     const { code, message } = error

@@ -1,5 +1,5 @@
 import { randomBytes, randomInt } from 'node:crypto'
-import { chmodSync, mkdirSync } from 'node:fs'
+import { chmodSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { parseAlertRule, type AlertRule } from '@priorbook/sdk/alerts'
@@ -7,6 +7,7 @@ import { PriorbookError, toMicros, type Micros } from '@priorbook/sdk/domain'
 import type { AlertEventJson } from '@priorbook/sdk/wire'
 import { BUSY_MS, inTransaction } from '../api/auth/control.ts'
 import type { AlertDelivery, StoredAlert } from '../api/route.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 
 /** The name of the file of rules, their state and their events in a data folder. */
 export const ALERTS_FILE = 'alerts.db'
@@ -437,7 +438,7 @@ function eventId(ruleId: string, number: number): string {
 }
 
 function openFile(file: string): DatabaseSync {
-  mkdirSync(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   const database = new DatabaseSync(file)
   // It holds the secrets that sign deliveries.
   chmodSync(file, 0o600)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from '../lib/make-folder.ts'
 
 const ID_FILE = 'member-id'
 
@@ -8,7 +9,7 @@ const ID_FILE = 'member-id'
 export function readMemberId(folder: string): string {
   const file = join(folder, ID_FILE)
   if (!existsSync(file)) {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
     writeFileSync(file, `${randomBytes(6).toString('hex')}\n`)
   }
   return readFileSync(file, 'utf8').trim()

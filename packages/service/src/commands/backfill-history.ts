@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import {
   printCount as count,
   ProgressBar,
@@ -14,6 +13,7 @@ import {
   type HistorySelector,
   type HistorySource,
 } from '../venues/capture/history.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import {
   createLog,
   LINE_MS,
@@ -56,7 +56,7 @@ export async function runHistory(call: HistoryCall, target: HistoryTarget): Prom
   const config = readConfig(options.config)
   const origin = toOriginOfAll(options.origin, venue, history.basesOf(config[venue]))
   const data = dataFolderOf(call, config, origin === 'emulator')
-  mkdirSync(data.path, { recursive: true })
+  makeFolder(data.path)
   const store = openStore(data)
   const bar = new ProgressBar(io, 'backfill', LINE_MS)
   try {

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import {
   parsedOption,
   printCount as count,
@@ -17,6 +16,7 @@ import {
 import type { Config } from '../config/index.ts'
 import { backfillCatalogue, type BackfillReport } from '../derive/backfill.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import type { BackfillProgress, CatalogueBackfill } from '../venues/capture/definition.ts'
 import { BACKFILL_VENUES, definitionOf } from '../venues/registry.ts'
 import {
@@ -112,7 +112,7 @@ async function backfill(
       `${VENUES[venue].label} requires a key: set ${venue}.apiKey and ${venue}.apiSecret (${prefix}_API_KEY, ${prefix}_API_SECRET)`,
     )
   }
-  mkdirSync(data.path, { recursive: true })
+  makeFolder(data.path)
   const store = openStore(data)
   const progress = showProgress(io, upstream.quota.windowMs / upstream.quota.limit)
   try {

@@ -1,4 +1,4 @@
-import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
+import { copyFileSync, cpSync, existsSync, readdirSync, statSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { printBytes, printCount as count, UsageError } from '@priorbook/sdk/command-line'
 import { PriorbookError, VENUE_IDS, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
@@ -9,6 +9,7 @@ import { PLANS_FILE } from '../api/auth/plans.ts'
 import { copyProofs, countProofs } from '../proofs/copy-proofs.ts'
 import { readJournalEnds } from '../derive/journal-end.ts'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 import { tellUpgrade } from './tell-upgrade.ts'
@@ -32,7 +33,7 @@ export const backupCommand = defineCommand({
       onUpgrade: tellUpgrade(),
     })
     try {
-      mkdirSync(target.path, { recursive: true })
+      makeFolder(target.path)
       await store.backup(target.tape)
     } finally {
       await store.close()
@@ -90,7 +91,7 @@ export const restoreCommand = defineCommand({
           `the backup has ${problems.length} problems, the first at ${where}: ${detail}`,
         )
       }
-      mkdirSync(data.path, { recursive: true })
+      makeFolder(data.path)
       await backup.backup(data.tape)
     } finally {
       await backup.close()
@@ -117,7 +118,7 @@ function copyBeside(from: DataFolder, to: DataFolder): void {
 // before it are too, and the copy has no hole.
 function copyJournal(from: DataFolder, to: DataFolder, venue: VenueId): void {
   const files = listSegments(from.journal, venue)
-  if (files.length > 0) mkdirSync(join(to.journal, venue), { recursive: true, mode: 0o700 })
+  if (files.length > 0) makeFolder(join(to.journal, venue), 0o700)
   const copy = (path: string): boolean => {
     try {
       copyFileSync(path, join(to.journal, venue, basename(path)))

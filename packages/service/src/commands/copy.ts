@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs'
 import {
   printCount as count,
   ProgressBar,
@@ -8,6 +7,7 @@ import {
 import { copyFromDatabase, copyToDatabase } from '../cluster/copy-tape.ts'
 import { isDatabase } from '../cluster/address.ts'
 import { toDataFolder } from '../lib/data-folder.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import { defineCommand, print } from './command.ts'
 
@@ -36,7 +36,7 @@ export const copyCommand = defineCommand({
     const folder = toDataFolder(isUp ? from : to)
     const bar = new ProgressBar(context.io, 'copy')
     try {
-      if (!isUp) mkdirSync(folder.path, { recursive: true })
+      if (!isUp) makeFolder(folder.path)
       const commit = isUp
         ? (await copyToDatabase(to, folder.tape, (done) => bar.update(done, 0, 'parts'))).commit
         : await copyFromDatabase(from, folder.tape)

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   flagOption,
   printBytes,
@@ -7,7 +8,7 @@ import {
   textOption,
   wordOption,
 } from '@priorbook/sdk/command-line'
-import { printMicros, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
+import { PriorbookError, printMicros, VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import type { JournalBlock } from '@priorbook/sdk/journal'
 import { packJournal, readJournal, unpackJournal, type PackReport } from '../journal/index.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
@@ -42,6 +43,10 @@ export const journalCommand = defineCommand({
   ],
   async run(context) {
     const [action] = context.args
+    const { path } = context.data
+    if (!existsSync(path)) {
+      throw new PriorbookError('store_unavailable', `${path} does not exist`)
+    }
     if (action === 'cat') await cat(context)
     else if (action === 'pack') await pack(context)
     else if (action === 'unpack') await rewrite(context, 'unpacked', unpackJournal)

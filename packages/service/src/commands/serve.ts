@@ -1,4 +1,4 @@
-import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { chmodSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino, type Logger } from 'pino'
 import { parsedOption, type Option } from '@priorbook/sdk/command-line'
@@ -8,6 +8,7 @@ import { parseAmount } from '../config/retention.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import type { Tracing } from '../lib/tracing.ts'
 import { untilAborted } from '../lib/wait.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import { createDiskForecast, type DiskState } from '../ops/disk-forecast.ts'
 import { createMetrics } from '../ops/metrics.ts'
 import { ProofSigner } from '../proofs/proof-signer.ts'
@@ -112,7 +113,7 @@ function closeToOthers(folder: string): void {
 
 async function serve(started: Config, data: DataFolder, reread: () => Config): Promise<number> {
   let config = started
-  mkdirSync(data.path, { recursive: true })
+  makeFolder(data.path)
   closeToOthers(data.path)
   const isTerminal = process.stdout.isTTY
   const logFile = isTerminal ? join(data.path, 'priorbook.log') : undefined

@@ -22,6 +22,9 @@ export function explainSystem(error: unknown): Explained | undefined {
     case 'ENOTDIR':
     case 'EEXIST':
       return failed(`${file} is not a folder`, 'Name a folder with --data DIR.')
+    case 'ENOENT':
+      if (syscall !== 'mkdir') return undefined
+      return failed(`${file} cannot be made: no folder can be there`, 'Name another folder.')
     case 'ENOSPC':
     case 'EDQUOT':
       return failed('the disk is full', 'Free some space and run the command again.')

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
-import { existsSync, mkdirSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { printBytes } from '@priorbook/sdk/command-line'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import { makeFolder } from '../lib/make-folder.ts'
 
 /**
  * Throws `objects_refused` unless a folder can take so many bytes of a data folder: it is neither that folder nor inside
@@ -44,7 +45,7 @@ function isInside(path: string, folder: string): boolean {
 function probe(root: string): void {
   const file = join(root, `.priorbook-${randomUUID()}`)
   try {
-    mkdirSync(root, { recursive: true })
+    makeFolder(root)
     writeFileSync(file, 'probe')
     rmSync(file)
   } catch (error) {

@@ -1,8 +1,9 @@
-import { mkdirSync, unlinkSync } from 'node:fs'
+import { unlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { VENUE_IDS, type VenueId } from '@priorbook/sdk/domain'
 import { listSegments, parseAway, type AwayFile } from '@priorbook/sdk/journal/format'
 import { isLost, type ObjectStore } from '../objects/object-store.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 import { listNotes, listUnwanted, writeAwayNote } from './away-notes.ts'
 import { NOTE_ENDING, prefixOf } from './move-away.ts'
 import { newestOrigin } from './origin.ts'
@@ -51,7 +52,7 @@ async function findVenue(
       continue
     }
     const path = join(dir, venue, `${first}.away`)
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(path), 0o700)
     writeAwayNote(path, { ...file, address: objects.address, isFound: true })
     own.objects.add(object)
     report.found++

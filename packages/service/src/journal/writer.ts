@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants } from 'node:fs'
 import { dirname, join } from 'node:path'
 import {
   PriorbookError,
@@ -11,6 +11,7 @@ import {
 } from '@priorbook/sdk/domain'
 import { MAX_RECORD_BYTES, MAX_SLOT, type RecordKind } from '@priorbook/sdk/journal'
 import { FILE_HEADER_BYTES, parseRecorder, printSegmentName } from '@priorbook/sdk/journal/format'
+import { makeFolder } from '../lib/make-folder.ts'
 import { BlockBuilder, toClosingMark, type SealedBlock } from './block-builder.ts'
 import { syncFolder, toDiskError } from './disk.ts'
 import { newestOrigin } from './origin.ts'
@@ -194,7 +195,7 @@ class Writer implements JournalWriter {
 
 function prepareFolder(folder: string): void {
   try {
-    const created = mkdirSync(folder, { recursive: true })
+    const created = makeFolder(folder)
     if (created !== undefined) {
       // Every folder made here, from the topmost one's parent down, must survive a power cut.
       for (let at = dirname(folder); at.length >= dirname(created).length; at = dirname(at)) {

@@ -4,7 +4,6 @@ import {
   fstatSync,
   futimesSync,
   lstatSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readSync,
@@ -14,6 +13,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
+import { makeFolder } from '../lib/make-folder.ts'
 
 /** Blocks of objects on disk, which may be gone at any time. */
 export type DiskCache = {
@@ -123,7 +123,7 @@ function writeBlock(path: string, seed: number, bytes: Uint8Array): void {
 
 /** Removes the files that were not read for the longest time until the others take `target` bytes. */
 function evict(folder: string, target: number): void {
-  orNothing(() => mkdirSync(folder, { recursive: true }))
+  orNothing(() => makeFolder(folder))
   let total = 0
   const found: { path: string; size: number; mtimeMs: number }[] = []
   for (const name of orNothing(() => readdirSync(folder)) ?? []) {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, type Stats } from 'node:fs'
+import { closeSync, fsyncSync, openSync, type Stats } from 'node:fs'
 import { link, mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { PriorbookError, type ErrorCode } from '@priorbook/sdk/domain'
@@ -12,6 +12,7 @@ import {
   TEMPORARY_PREFIX,
 } from './object-name.ts'
 import type { ObjectStore, StoredObject } from './object-store.ts'
+import { makeFolder } from '../lib/make-folder.ts'
 
 // A temporary file that was not written to for so long belongs to a process that is gone.
 const LEFTOVER_MS = 3_600_000
@@ -77,7 +78,7 @@ export function openFolderObjects(folder: string, isNew = true): ObjectStore {
 
 function createRoot(root: string): void {
   try {
-    const created = mkdirSync(root, { recursive: true })
+    const created = makeFolder(root)
     if (created === undefined || process.platform === 'win32') return
     for (let at = root; at.length >= created.length; at = dirname(at)) {
       const above = openSync(dirname(at), 'r')

@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, mkdirSync } from 'node:fs'
+import { chmodSync, existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { createHmac, randomBytes } from 'node:crypto'
 import { PriorbookError, type Micros } from '@priorbook/sdk/domain'
+import { makeFolder } from '../../lib/make-folder.ts'
 import { createKeyText } from './key-text.ts'
 
 /** The name of the file of keys, usage and secrets in a data folder. */
@@ -53,7 +54,7 @@ CREATE TABLE IF NOT EXISTS counter (name TEXT PRIMARY KEY, value INTEGER NOT NUL
 /** Opens or creates the control database, which several processes read and write. */
 export function openControl(file: string): DatabaseSync {
   try {
-    mkdirSync(dirname(file), { recursive: true })
+    makeFolder(dirname(file))
     const database = new DatabaseSync(file)
     // Keys are hashed, but usage and cursor secrets are for the operator alone. SQLite gives its log and
     // its shared memory the mode of the database.

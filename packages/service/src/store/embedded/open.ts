@@ -1,8 +1,9 @@
-import { accessSync, constants, existsSync, mkdirSync } from 'node:fs'
+import { accessSync, constants, existsSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { PriorbookError, type ErrorCode, type VenueId } from '@priorbook/sdk/domain'
 import type { TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
+import { makeFolder } from '../../lib/make-folder.ts'
 import type { InstrumentRef, Progress, Store } from '../store.ts'
 import { adoptStreams } from './adopt.ts'
 import { surveyBytes, type ByteSurveyStep } from './byte-survey.ts'
@@ -118,7 +119,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   }
   let lock: { close(): void } | undefined
   if (!readOnly) {
-    makeFolder(dirname(file))
+    ensureFolder(dirname(file))
     for (const own of [file, `${file}.lock`]) ensureWritable(own)
     lock = openWriterLock(`${file}.lock`)
   }
@@ -304,9 +305,9 @@ function ensureWritable(file: string): void {
   }
 }
 
-function makeFolder(folder: string): void {
+function ensureFolder(folder: string): void {
   try {
-    mkdirSync(folder, { recursive: true })
+    makeFolder(folder)
   } catch (cause) {
     throw new PriorbookError('store_read_only', `${folder} cannot be created`, { cause })
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { PriorbookError, type Gap, type Micros } from '@priorbook/sdk/domain'
 import { chunkHash, NO_HASH, openChunk, type TapePlatform } from '@priorbook/sdk/tape'
@@ -12,6 +12,7 @@ import { recount } from '../embedded/recount.ts'
 import { STATE, writeState } from '../embedded/state.ts'
 import { createStream, saveStream } from '../embedded/streams.ts'
 import { View } from '../embedded/view.ts'
+import { makeFolder } from '../../lib/make-folder.ts'
 import { cutPiece, firstOf, joinPieces, type JoinedPiece } from './pieces.ts'
 import { FolderBodies, PLACE_TABLES } from './folder-bodies.ts'
 import { readContainer, type FilePiece } from './read-container.ts'
@@ -38,7 +39,7 @@ export async function indexFolder(folder: string, indexFile: string): Promise<Fo
   const files = listFiles(folder)
   const known = readReport(indexFile, files)
   if (known !== undefined) return known
-  mkdirSync(dirname(indexFile), { recursive: true })
+  makeFolder(dirname(indexFile))
   const draft = `${indexFile}.${process.pid}.part`
   removeIndex(draft)
   try {

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { syncFolder } from '../../../journal/disk.ts'
 import { toDataFolder, type DataFolder } from '../../../lib/data-folder.ts'
+import { makeFolder } from '../../../lib/make-folder.ts'
 import { openEmbeddedStore } from '../open.ts'
 import { openWriterLock } from '../writer-lock.ts'
 import type { Maker } from '../log.ts'
@@ -28,7 +29,7 @@ export async function replaceFolder<T>(
   rmSync(old, { recursive: true, force: true })
   await refuseForeign(toDataFolder(path))
   removeUnfinished(toDataFolder(fresh))
-  mkdirSync(fresh, { recursive: true })
+  makeFolder(fresh)
   try {
     const result = await work(toDataFolder(fresh))
     if (existsSync(path)) renameSync(path, old)
