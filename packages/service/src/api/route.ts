@@ -239,8 +239,8 @@ export type Meta = {
 export type Beside = {
   readonly notices: readonly Notice[]
   readonly receipt?: unknown
-  /** How many gaps the page has, and the query of the list that names them. */
-  readonly gaps?: { readonly count: number; readonly query?: string }
+  /** How many gaps the page has, and the queries of the lists that name them all. */
+  readonly gaps?: { readonly count: number; readonly queries: readonly string[] }
 }
 
 /** Where rows begin in a page that gets an envelope: after `{"data":[`. */

@@ -11,7 +11,7 @@ export function besideHeaders(
   const headers: string[] = []
   const links: string[] = []
   if (nextCursor !== undefined) links.push(nextLink(url, nextCursor))
-  if (beside?.gaps?.query !== undefined) links.push(gapsLink(url, beside.gaps.query))
+  for (const query of beside?.gaps?.queries ?? []) links.push(gapsLink(url, query))
   if (links.length > 0) headers.push('Link', links.join(', '))
   if (beside === undefined) return headers
   const { gaps, receipt } = beside

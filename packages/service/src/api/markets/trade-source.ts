@@ -50,15 +50,15 @@ export function keepTradeGaps(record: MarketRecord, gaps: readonly Gap[]): Gap[]
   const { tradesKey } = VENUES[record.venue]
   if (tradesKey === undefined) return [...gaps]
   return gaps.filter((gap) => {
-    if (gap.key === tradesKey) return isDuring(gap, record)
+    if (gap.key === tradesKey) return isWhileTrading(gap, record)
     return gap.key === VENUE_KEY || REMOVED.has(gap.reason)
   })
 }
 
 const REMOVED: ReadonlySet<GapReason> = new Set(['retention', 'corrupt'])
 
-// A gap of the feed concerns a market that traded in it, by the time of the chain where it is known.
-function isDuring(gap: Gap, record: MarketRecord): boolean {
+/** Whether a gap of the feed concerns a market: it traded then, by the time of the chain where it is known. */
+export function isWhileTrading(gap: Gap, record: MarketRecord): boolean {
   const [openTime, closeTime] = [record.openTime ?? 0, record.closeTime ?? Infinity]
   const start = gap.sourceStart ?? gap.start
   const end = gap.sourceEnd ?? gap.end ?? Infinity

@@ -1,4 +1,4 @@
-import type { Gap, VenueId } from '@priorbook/sdk/domain'
+import { isBackfillKey, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import {
   MEDIA_TYPES,
   rowCell,
@@ -7,7 +7,7 @@ import {
   type ReceiptJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { GapQueue } from '../../rows/index.ts'
+import { GapQueue, isTradesGap } from '../../rows/index.ts'
 import type { Answer, Beside, CursorState, Format, Meta, Notice } from '../route.ts'
 import { toArrowPage } from './arrow-page.ts'
 import { noticeMeta, RECEIPT_LEFT_OUT } from './notices.ts'
@@ -116,23 +116,36 @@ export function answerList<Row extends object>(
   return answerRows(request, { ...answer, receipt: { rows, gaps: 0 } })
 }
 
-/** How many gaps a page has, and the query of `/v3/gaps` that lists them. */
-export function gapsBeside(
-  { venue, marketId, key }: MarketName,
-  list: readonly Gap[],
-): NonNullable<Beside['gaps']> {
-  if (list.length === 0) return { count: 0 }
-  const starts = list.map(({ start }) => start)
+/**
+ * How many gaps a page has, and the queries of `/v3/gaps` that list them: one for what was observed of the
+ * market, and one for each key that the list of a market leaves out unless it is named.
+ */
+export function gapsBeside(of: MarketName, list: readonly Gap[]): NonNullable<Beside['gaps']> {
+  const byKey = new Map<string | undefined, Gap[]>()
+  for (const gap of list) {
+    const key = isBackfillKey(gap.key) || isTradesGap(gap) ? gap.key : of.key
+    const known = byKey.get(key)
+    if (known === undefined) byKey.set(key, [gap])
+    else known.push(gap)
+  }
+  const queries = [...byKey].map(([key, gaps]) => gapsQuery({ ...of, key }, gaps))
+  return { count: list.length, queries }
+}
+
+function gapsQuery({ venue, marketId, key }: MarketName, gaps: readonly Gap[]): string {
+  // A gap of no length ends where it begins, and the list has gaps that end after its start.
+  const from = gaps.map(({ start, end }) => (start === end ? start - 1 : start))
+  const starts = gaps.map(({ start }) => start)
   const query = new URLSearchParams({
     venue,
     ...(marketId !== undefined && { market: marketId }),
     ...(key !== undefined && { key }),
-    start_time: microsText(Math.min(...starts)),
+    start_time: microsText(Math.min(...from)),
     end_time: microsText(Math.max(...starts) + 1),
     limit: '1000',
     format: 'csv',
   })
-  return { count: list.length, query: query.toString() }
+  return query.toString()
 }
 
 // Times as 16 digits are microseconds on every route.

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import type { Gap } from '@priorbook/sdk/domain'
 import { countIds } from '../../rows/receipt.testing.ts'
+import type { AppendBatch } from '../../store/store.ts'
 import { createTestServer } from '../server.testing.ts'
 import {
   A_MARKET,
@@ -37,7 +38,7 @@ const ADDED = [
   gapOfA('venue_silent', 190, 230),
 ]
 
-async function server() {
+async function server(more: Pick<AppendBatch, 'gaps' | 'facts'> = {}) {
   const store = await createCatalogueStore()
   await store.append({
     venue: 'venuea',
@@ -46,6 +47,7 @@ async function server() {
     recorder: 'r1',
     normalizer: 1,
     gaps: ADDED,
+    ...more,
   })
   const test = await createTestServer({ store, now: () => at(400) })
   onTestFinished(() => rmSync(test.path, { recursive: true, force: true }))
@@ -213,6 +215,41 @@ describe('CSV', () => {
     ])
     expect(empty.headers['priorbook-gaps']).toBe('0')
     expect(empty.headers['link']).toBeUndefined()
+  })
+
+  it('names files of all gaps, also of those that are not gaps of books', async () => {
+    const { ask, json } = await server({
+      facts: { 'feed:venuea:started': at(0) },
+      gaps: [
+        { ...gapOfA('disconnected', 20, 40), key: 'chain' },
+        { ...gapOfA('disconnected', 5000, 5010), key: 'chain' },
+        { ...gapOfA('retention', 1, 10), afterSequence: 0 },
+        { ...gapOfA('corrupt', 150, 150), afterSequence: 4 },
+      ],
+    })
+    const { meta } = await json(`${A}/trades`)
+    const gaps = meta.gaps.map(({ key, reason }) => [key, reason])
+    // The market did not trade in the second gap of the chain.
+    expect(gaps).toEqual([
+      [A_MARKET, 'retention'],
+      ['chain', 'disconnected'],
+      [A_MARKET, 'corrupt'],
+    ])
+    const { headers } = await ask(`${A}/trades?format=csv`)
+    expect(headers['priorbook-gaps']).toBe('3')
+    const files = [...(headers['link'] ?? '').matchAll(/<([^>]+)>; rel="gaps"/g)]
+    const listed = await Promise.all(files.map(async ([, file]) => (await ask(file!)).text))
+    const starts = listed.flatMap((text) =>
+      text
+        .trim()
+        .split('\n')
+        .slice(1)
+        .map((row) => row.split(',')),
+    )
+    for (const { key, reason, start_time: start } of meta.gaps) {
+      expect(starts).toContainEqual(expect.arrayContaining([key, reason, start]))
+    }
+    expect(starts.filter((cells) => cells.includes('chain'))).toHaveLength(1)
   })
 })
 

@@ -1,12 +1,13 @@
 import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { GAP_COLUMNS, GAP_SCHEMA, toGapJson, contractOf } from '@priorbook/sdk/wire'
-import { distinctGaps, gapKeysOf, VENUE_KEY } from '../../rows/index.ts'
+import { distinctGaps, gapKeysOf, isTradesGap, sharedGapKeys, VENUE_KEY } from '../../rows/index.ts'
 import { historyKeysOf, type GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'
 import { gapFilter, gapInState, gapsAfter, gapState } from '../markets/gap-list.ts'
 import { findAnywhere, venuesOf } from '../markets/find.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
+import { isWhileTrading } from '../markets/trade-source.ts'
 import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.ts'
 import { openPage, rangeMeta, tableStyle, type Page } from '../pages/page.ts'
 import { answerList } from '../pages/answer-rows.ts'
@@ -71,9 +72,13 @@ async function gapsOfMarket(
   const { record } = await findAnywhere(context, grant, named.market, named.venue)
   const { venue, marketId } = record
   const instruments = await instrumentsOf(context, record)
-  // What is missing of a venue's history was never observed: it is listed where its key is named.
-  const past = historyKeysOf(record).filter((key) => key === named.key)
-  const keys = new Set([...gapKeysOf(instruments), marketId, ...past])
+  // Gaps of a venue's history and of a feed of trades are not gaps of books: listed where their key is named.
+  const apart = [...historyKeysOf(record), ...sharedGapKeys(venue)]
+  const keys = new Set([
+    ...gapKeysOf(instruments),
+    marketId,
+    ...apart.filter((key) => key === named.key),
+  ])
   const gaps: Gap[] = []
   for (const key of keys) {
     if (named.key !== undefined && named.key !== key) continue
@@ -84,6 +89,7 @@ async function gapsOfMarket(
   }
   const after = gapInState(page.state)
   return distinctGaps(gaps)
+    .filter((gap) => !isTradesGap(gap) || isWhileTrading(gap, record))
     .filter((gap) => after === undefined || compareGaps(gap, after) > 0)
     .sort(compareGaps)
     .slice(0, page.limit + 1)
