@@ -455,7 +455,7 @@ export type DayTotals = {
   readonly instruments: number
   readonly observations: number
   readonly observedMicros: number
-  /** The closed gaps, each counted on every day that it touches. */
+  /** The gaps, each counted on every day that it touches; open ones last until the end of the range. */
   readonly gaps: readonly {
     readonly reason: GapReason
     readonly gaps: number

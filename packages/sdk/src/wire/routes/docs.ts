@@ -156,7 +156,7 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     params: {
       venue: 'The venue.',
       start_time: `From the day of this time on. ${FORMS_OF_TIME}`,
-      end_time: `Up to the day before this time; now by default. ${FORMS_OF_TIME}`,
+      end_time: `Only days that begin before this time, each of them whole; now by default. ${FORMS_OF_TIME}`,
     },
   },
   bulk: {
@@ -184,7 +184,7 @@ export const ROUTE_DOCS: Readonly<Record<RouteId, RouteDocs>> = {
     params: {
       market: 'Every recorded day of this market, by the venue’s own identifier.',
       start_time: `From the day of this time on. ${FORMS_OF_TIME}`,
-      end_time: `Up to the day before this time. ${FORMS_OF_TIME}`,
+      end_time: `Only days that begin before this time, each of them whole. ${FORMS_OF_TIME}`,
     },
   },
   panels: {

@@ -40,10 +40,12 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     }
     const window = grant.windowStart(now)
     const from = startOfDay(Math.max(asked, window))
+    // Days are counted whole, or up to now.
+    const until = Math.min(startOfDay(end - 1) + DAY_MICROS, now)
     const days = new Map<number, DayTally>()
-    for (let day = from; day < end; day += DAY_MICROS) days.set(day, new DayTally())
+    for (let day = from; day < until; day += DAY_MICROS) days.set(day, new DayTally())
     const plan = new PlanFilter(grant)
-    for (const totals of await context.store.days(venue, from, end)) {
+    for (const totals of await context.store.days(venue, from, until)) {
       // Markets of an unknown asset count only for plans that have them all.
       const asset = totals.asset === '' ? undefined : totals.asset
       if (plan.includesAsset(venue, asset)) days.get(totals.day)?.add(totals)
@@ -57,7 +59,7 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
       columns: membersOf(CALENDAR_DAY_SCHEMA),
       schema: CALENDAR_DAY_SCHEMA,
       meta: {
-        range: { start_time: timeJson(from, style), end_time: timeJson(end, style) },
+        range: { start_time: timeJson(from, style), end_time: timeJson(until, style) },
         capture_started_time: timeJson(started, style),
       },
       notices: presentNotices(windowNotice(range), plan.notice),

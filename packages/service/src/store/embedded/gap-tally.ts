@@ -3,6 +3,7 @@ import {
   isBackfillKey,
   isMarketState,
   parseReferenceKey,
+  VENUES,
   type Gap,
   type GapReason,
   type Instrument,
@@ -46,8 +47,7 @@ export function tallyGap(
   after: Gap | undefined,
 ): void {
   const gap = (after ?? before)!
-  // The sums are of books; no book is missing while a feed of reference prices or past trades are.
-  if (parseReferenceKey(gap.key) !== undefined || isBackfillKey(gap.key)) return
+  if (!isOfBooks(gap)) return
   const market = marketOf(database, gap)
   if (!isMarketState(gap.reason)) {
     const { asset } = market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market)
@@ -64,6 +64,12 @@ export function tallyGap(
   if (gap.scope !== 'instrument' || market === undefined) return
   if (after !== undefined && after.end === undefined) breakBook(database, gap)
   else if (before !== undefined && before.end === undefined) mendBook(database, gap, market)
+}
+
+/** Whether a gap is one of books: none is missing while a feed of reference prices or of trades, or past trades are. */
+export function isOfBooks({ venue, key }: Pick<Gap, 'venue' | 'key'>): boolean {
+  if (parseReferenceKey(key) !== undefined || isBackfillKey(key)) return false
+  return VENUES[venue].tradesKey !== key
 }
 
 /** Moves the closed gaps of an instrument to the sums of another asset. */
@@ -96,7 +102,8 @@ function breakBook(database: Database, { venue, key }: Gap): void {
   database.run('DELETE FROM unbroken WHERE venue = ? AND key = ?', venue, key)
 }
 
-function marketOf(database: Database, { venue, key, scope }: Gap): string | undefined {
+/** The market of a gap of a book; undefined for a gap of a whole venue. */
+export function marketOf(database: Database, { venue, key, scope }: Gap): string | undefined {
   if (scope === 'market') return key
   const row = database.get(
     'SELECT market FROM stream WHERE venue = ? AND key = ? AND kind = ? LIMIT 1',

@@ -18,6 +18,7 @@ import { readEvent } from './events.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
+import { addOpenGaps } from './open-gaps.ts'
 import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
 import { QuoteReader } from './quotes.ts'
@@ -88,7 +89,8 @@ export function createReader(session: Session): StoreReader {
     marketOf: (ref) => read(() => listStreamsOf(database, ref)[0]?.market),
     series: (venue, market) => read(() => listSeries(view, { venue, market })),
     totals: (venue) => kept(() => readTotals(view, venue)),
-    days: (venue, from, to) => kept(() => listDays(database, venue, from, to)),
+    days: (venue, from, to) =>
+      kept(() => addOpenGaps(database, listDays(database, venue, from, to), { venue, from, to })),
     extents: (venue) => kept(() => listExtents(database, venue)),
     incidents: (query) => kept(() => listIncidents(database, query)),
     coverage: (ref) => read(() => readCoverage(view, ref)),
