@@ -61,6 +61,15 @@ it('counts an open gap up to now, and no further than the close of its market', 
   ])
 })
 
+it('counts an open gap on each of its days', async () => {
+  // Nothing says when its market closes.
+  const batch = { venue: 'venueb', gaps: [gap('venueb', 'KXUNKNOWN', 400)] } as const
+  const ask = await calendars(batch, 3 * DAY_SECONDS)
+  const { data } = await ask('start_time=2026-08-06&end_time=2026-08-09')
+  const hours = data.map(({ reasons }) => reasons.map(({ gaps, gap_ms: ms }) => [gaps, ms / 3.6e6]))
+  expect(hours).toEqual([[[1, 24]], [[1, 24]], [[1, 12]]])
+})
+
 it('counts no gap of a feed of trades, which are not books', async () => {
   const range = 'start_time=2026-08-05&end_time=2026-08-06'
   const without = await calendars({ venue: 'venuea', gaps: [] }, 500)

@@ -102,8 +102,7 @@ function breakBook(database: Database, { venue, key }: Gap): void {
   database.run('DELETE FROM unbroken WHERE venue = ? AND key = ?', venue, key)
 }
 
-/** The market of a gap of a book; undefined for a gap of a whole venue. */
-export function marketOf(database: Database, { venue, key, scope }: Gap): string | undefined {
+function marketOf(database: Database, { venue, key, scope }: Gap): string | undefined {
   if (scope === 'market') return key
   const row = database.get(
     'SELECT market FROM stream WHERE venue = ? AND key = ? AND kind = ? LIMIT 1',

@@ -183,6 +183,15 @@ export function listGaps(database: Database, query: GapQuery): Gap[] {
   return limit === undefined || limit < 0 ? found : found.slice(0, limit)
 }
 
+const OPEN = `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_open
+  WHERE venue = ? AND reason = ? AND finish IS NULL`
+
+/** The gaps of a venue for a reason that are still open. */
+export function listOpenGaps(database: Database, venue: VenueId, reason: GapReason): Gap[] {
+  refuseDamaged(database, { venue })
+  return database.all(OPEN, venue, reason).map(toGap)
+}
+
 const TOUCHING = `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name
   WHERE venue = ? AND key = ? AND (finish IS NULL OR finish > ?)`
 

@@ -18,7 +18,7 @@ import { readEvent } from './events.ts'
 import { LogFollower } from './follow.ts'
 import { countOpenGaps, listIncidents, listUnbroken } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
-import { addOpenGaps } from './open-gaps.ts'
+import { OpenGaps } from './open-gaps.ts'
 import { listParity } from './parity.ts'
 import { listQuarantine } from './quarantine.ts'
 import { QuoteReader } from './quotes.ts'
@@ -36,6 +36,7 @@ export function createReader(session: Session): StoreReader {
   const { database, view, read, writer } = session
   const books = new BookReader(view)
   const quotes = new QuoteReader(view, books)
+  const openGaps = new OpenGaps(view)
   const kept = <T>(work: () => T): Promise<T> =>
     read(() => {
       requireKept(database)
@@ -90,7 +91,7 @@ export function createReader(session: Session): StoreReader {
     series: (venue, market) => read(() => listSeries(view, { venue, market })),
     totals: (venue) => kept(() => readTotals(view, venue)),
     days: (venue, from, to) =>
-      kept(() => addOpenGaps(database, listDays(database, venue, from, to), { venue, from, to })),
+      kept(() => openGaps.addTo(listDays(database, venue, from, to), { venue, from, to })),
     extents: (venue) => kept(() => listExtents(database, venue)),
     incidents: (query) => kept(() => listIncidents(database, query)),
     coverage: (ref) => read(() => readCoverage(view, ref)),

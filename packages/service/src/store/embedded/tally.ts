@@ -28,7 +28,8 @@ export function facetsOf(database: Database, venue: VenueId, market: string): Fa
   return facetsIn(venue, market, row)
 }
 
-function facetsIn(venue: VenueId, market: string, row: Row | undefined): Facets {
+/** The sums of a market by its row of the list, which may be missing. */
+export function facetsIn(venue: VenueId, market: string, row: Row | undefined): Facets {
   const ticker = (row?.['series'] as string | null | undefined) ?? market
   const asset = (row?.['asset'] as string | null | undefined) ?? tickerAsset(venue, ticker) ?? ''
   return { asset: asset.toUpperCase(), span: (row?.['span'] as string | null | undefined) ?? '' }
