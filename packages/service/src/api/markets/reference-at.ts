@@ -1,4 +1,10 @@
-import { REFERENCE_METRIC, type Gap } from '@priorbook/sdk/domain'
+import {
+  REFERENCE_METRIC,
+  referenceInstrument,
+  type Gap,
+  type Reference,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import type { SampleColumns } from '@priorbook/sdk/tape'
 import { asKnownAt } from '../../rows/index.ts'
 import type { RowPage } from '../../store/store.ts'
@@ -73,6 +79,15 @@ export async function readReferencesAt(
     found.push(lastOf(page, at, window) ?? (await removedAt(context, series, page, at)))
   }
   return found
+}
+
+/** The gap in place of removed prices of a series, also where none is left and the series is not listed. */
+export function removedReference(
+  { store }: ApiContext,
+  venue: VenueId,
+  reference: Reference,
+): Promise<Gap | undefined> {
+  return findRemoved(store, referenceInstrument(venue, reference))
 }
 
 // Retention removes the oldest rows: none is left before the instant.

@@ -1,7 +1,6 @@
 import {
   eventIdOf,
   printRowId,
-  referenceInstrument,
   settlementFeed,
   type Gap,
   type MarketRecord,
@@ -11,9 +10,8 @@ import { decimalJson, timeJson, type PanelRowJson, type ValueStyle } from '@prio
 import { Yielder } from '../../lib/yielder.ts'
 import { readBookAt, type BookAt } from '../books/book-at.ts'
 import { instrumentsOf, type MarketInstrument } from '../markets/instruments.ts'
-import { readReferencesAt, type ReferenceAt } from '../markets/reference-at.ts'
+import { readReferencesAt, removedReference, type ReferenceAt } from '../markets/reference-at.ts'
 import { listReferences, type ReferenceSeries } from '../markets/references.ts'
-import { findRemoved } from '../pages/removed-rows.ts'
 import type { ApiContext } from '../route.ts'
 import { BestPriceReader, NO_PRICES } from './best-prices.ts'
 import type { Round } from './rounds.ts'
@@ -181,7 +179,7 @@ export class PanelReader {
     const removed =
       series !== undefined || asset === undefined
         ? undefined
-        : await findRemoved(context.store, referenceInstrument(venue, { feed, asset }))
+        : await removedReference(context, venue, { feed, asset })
     return instants.map((at, index) => {
       const price = found[index]
       if (at < window) return noPrice(feed, 'plan_window')
