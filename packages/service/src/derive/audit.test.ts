@@ -1,7 +1,10 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AuditReport, AuditTarget, VenueId } from '@priorbook/sdk/domain'
+import { listSegments } from '@priorbook/sdk/journal/format'
 import { describe, expect, it } from 'vitest'
+import { moveAway, openJournalWriter, readJournal } from '../journal/index.ts'
+import { openObjects } from '../objects/open-objects.ts'
 import type { DataFolder } from '../lib/data-folder.ts'
 import {
   BOOK_REQUEST,
@@ -59,6 +62,36 @@ async function venueBFolder(): Promise<DataFolder> {
 function segmentsOf(data: DataFolder): string[] {
   const dir = join(data.journal, 'venueb')
   return readdirSync(dir).map((name) => join(dir, name))
+}
+
+/** Writes a journal again with a file for each record; returns the numbers of messages. */
+function splitJournal({ journal: dir }: DataFolder, venue: VenueId): readonly number[] {
+  const blocks = [...readJournal({ dir, venue })].filter((item) => item.kind === 'block')
+  rmSync(join(dir, venue), { recursive: true })
+  const made = { origin: 'emulator', recorder: 'r1', sync: false, segmentBytes: 1 } as const
+  const writer = openJournalWriter({ dir, venue, ...made })
+  const messages: number[] = []
+  for (const { count, received, kinds, bytes, slots } of blocks) {
+    for (let at = 0; at < count; at++) {
+      const number = writer.append(received[at]!, kinds[at]!, bytes[at]!, slots[at])
+      if (kinds[at] === 'message') messages.push(number)
+      writer.commit()
+    }
+  }
+  writer.close()
+  expect(listSegments(dir, venue)).toHaveLength(writer.committed)
+  return messages
+}
+
+/** Moves the files before a record to another storage; returns its folder. */
+async function moveBefore({ journal: dir }: DataFolder, venue: VenueId, number: number) {
+  const archive = join(createDataFolder().path, 'archive')
+  const now = Date.now() * 1000
+  const times = { before: now, now, keepUnused: now }
+  const objects = openObjects(archive, {})
+  const order = { dir, venue, objects, owner: 1, packed: number - 1, ...times }
+  expect(await moveAway(order)).toMatchObject({ files: number - 1, failures: [] })
+  return archive
 }
 
 describe('the auditor', () => {
@@ -130,6 +163,38 @@ describe('the auditor', () => {
     })
     const chance = await audit(data, { ...last, metric: 'chance' })
     expect(chance).toMatchObject({ state: 'equal', stored: { chance: '0.52' } })
+  })
+
+  it('needs the file before a message only where that has the request of it', async () => {
+    const data = await venueBFolder()
+    const messages = splitJournal(data, 'venueb')
+    const { journal: number } = (await audit(data, book(TICKER, 2)))!
+    expect(messages).toContain(number)
+    const archive = await moveBefore(data, 'venueb', number)
+    renameSync(archive, `${archive}.gone`)
+    // Its own record is here; the one before it is not.
+    expect(await audit(data, book(TICKER, 2))).toMatchObject({ state: 'equal', raw: { slot: 1 } })
+    await expect(audit(data, book(TICKER, 1))).rejects.toMatchObject({
+      code: 'objects_refused',
+    })
+  })
+
+  it('does not judge an answer while the storage of its request does not answer', async () => {
+    const data = createDataFolder()
+    await record(data, 'venuea', (script) => {
+      script.answer({ kind: 'topic', topic_id: 1 }, topicObject())
+      script.wait(10)
+      script.answer(BOOK_REQUEST, bookObject())
+    })
+    const target = book(String(MARKET_ID), 1, 'venuea')
+    splitJournal(data, 'venuea')
+    const { journal: number } = (await audit(data, target))!
+    const archive = await moveBefore(data, 'venuea', number)
+    renameSync(archive, `${archive}.gone`)
+    await expect(audit(data, target)).rejects.toMatchObject({ code: 'objects_refused' })
+    renameSync(`${archive}.gone`, archive)
+    const report = await audit(data, target)
+    expect(report).toMatchObject({ state: 'equal', raw: { request: BOOK_REQUEST } })
   })
 
   it('lays a frame of many changes over the book before it', async () => {
