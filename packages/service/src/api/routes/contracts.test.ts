@@ -16,11 +16,9 @@ import {
   roundOfB,
   roundOfC,
   THREE_ROUNDS,
-  type ScriptedMarket,
 } from '../contracts/contract-tape.testing.ts'
 import { openContracts, readOperatorFile } from '../contracts/operator-file.ts'
 import { violations } from '../pages/schema.testing.ts'
-import type { StoreReader } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 import { ROUTES } from './index.ts'
 
@@ -179,65 +177,6 @@ describe('the list of contracts', () => {
       expect(new Set(all).size).toBe(48)
       expect((await walk('&members=3', limit)).length).toBe(26)
     }
-  })
-})
-
-describe('a list of contracts that finds little', () => {
-  const rounds = (count: number) =>
-    Array.from({ length: count }, (_, round) => {
-      const [openTime, closeTime] = [OPENS, CLOSES].map((time) => toMicros(time - round * MINUTE))
-      return { openTime: openTime!, closeTime: closeTime!, marketId: String(1000 + round) }
-    })
-  const MINUTE = 60_000_000
-
-  async function countingCaller(markets: readonly ScriptedMarket[]) {
-    const store = await createContractStore(markets)
-    let read = 0
-    const counting: StoreReader = {
-      ...store,
-      async markets(query) {
-        const page = await store.markets(query)
-        read += page.markets.length
-        return page
-      },
-    }
-    const call = await caller({ store: counting })
-    return async (url: string) => {
-      read = 0
-      const { body } = await call.get(url)
-      const { next_cursor: next } = body.pagination
-      return { ids: (body.data as ContractJson[]).map(({ id }) => id), next, read }
-    }
-  }
-
-  it('reads at most 100 records a page, and comes to what is behind them', async () => {
-    const alone = rounds(450).map((more) => ({ record: roundOfA(more) }))
-    const { openTime, closeTime } = rounds(450).at(-1)!
-    const pair = { record: roundOfB({ openTime, closeTime, marketId: 'KXBTC15M-LAST-00' }) }
-    const get = await countingCaller([...alone, pair])
-    const ids: string[] = []
-    const reads: number[] = []
-    for (let cursor = ''; ;) {
-      const page = await get(`/v3/contracts?limit=50${cursor}`)
-      ids.push(...page.ids)
-      reads.push(page.read)
-      if (page.next === null) break
-      cursor = `&cursor=${page.next}`
-    }
-    expect(ids).toHaveLength(1)
-    expect(ids[0]).toMatch(/^btc-15m-up-down-/)
-    expect(Math.max(...reads)).toBeLessThanOrEqual(100)
-    expect(reads.length).toBeGreaterThanOrEqual(5)
-  })
-
-  it('fills its pages all the same where markets match', async () => {
-    const pairs = rounds(300).flatMap((more, round) => [
-      { record: roundOfA(more) },
-      { record: roundOfB({ ...more, marketId: `KXBTC15M-R${round}-00` }) },
-    ])
-    const get = await countingCaller(pairs)
-    const { ids, next } = await get('/v3/contracts?limit=250')
-    expect([ids.length, next === null]).toEqual([250, false])
   })
 })
 
