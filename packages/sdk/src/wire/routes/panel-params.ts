@@ -1,6 +1,6 @@
 import { VENUE_IDS } from '../../domain/index.ts'
 import { Problem } from '../problems.ts'
-import { required, textParam, timeParam, wordParam, wordsParam, type Param } from './param.ts'
+import { boundParam, required, textParam, wordParam, wordsParam, type Param } from './param.ts'
 import { ORDERED_PAGE_PARAMS, STYLE_PARAMS } from './params.ts'
 
 /** The earliest offset of a panel, in seconds. */
@@ -67,8 +67,8 @@ export const PANEL_PARAMS = {
   window: required(textParam(10, '15m')),
   venue: wordsParam(VENUE_IDS, VENUE_IDS.slice(0, 2).join(',')),
   /** Bounds of the close time: `from` inclusive, `to` exclusive. */
-  from: timeParam(),
-  to: timeParam(),
+  from: boundParam(),
+  to: boundParam(),
   at: offsetsParam(),
   ...ORDERED_PAGE_PARAMS,
   ...STYLE_PARAMS,

@@ -146,6 +146,11 @@ const MAX_TIME = 40
 const SECONDS = /^(\d{10})(?:\.(\d{1,6})\d*)?$/
 const MILLIS = /^\d{13}$/
 const MICROS = /^\d{16}$/
+const NANOS = /^\d{19}$/
+// Digits below a microsecond that are not zero, of a time that can be read.
+const BELOW_MICROS = /\.\d{6}\d*?[1-9]/
+// The year of the last microsecond that a double holds exactly.
+const LAST_YEAR = 2255
 const ISO =
   /^(\d{4}-\d{2}-\d{2})(?:[Tt ](\d{2}:\d{2})(:\d{2}(?:\.\d{1,12})?)?([Zz]|[ +-]\d{2}:\d{2})?)?$/
 
@@ -154,6 +159,21 @@ const ISO =
  * digits (ms) or 16 digits (µs) since 1970.
  */
 export function timeParam(): Param<Micros, TimeInput> {
+  return timeParamOf(parseTime)
+}
+
+/**
+ * A time that begins or ends a range of rows. Digits below a microsecond round it up: a row of a whole
+ * microsecond lies at or after such a bound exactly if it does so after the next whole one.
+ */
+export function boundParam(): Param<Micros, TimeInput> {
+  return timeParamOf((text) => {
+    const time = parseTime(text)
+    return BELOW_MICROS.test(text) ? toMicros(time + 1) : time
+  })
+}
+
+function timeParamOf(read: (text: string) => Micros): Param<Micros, TimeInput> {
   return {
     schema: {
       type: 'string',
@@ -165,16 +185,36 @@ export function timeParam(): Param<Micros, TimeInput> {
     parse(text, name) {
       try {
         if (text.length > MAX_TIME) throw new PriorbookError('invalid_time', 'it is too long')
-        return parseTime(text)
+        return read(text)
       } catch (error) {
         if (!(error instanceof PriorbookError)) throw error
-        throw new Problem('invalid_parameter', `${name} is not a time: ${show(text)}`, {
-          param: name,
-          hint: 'Such as 2026-08-11T01:15:15Z, 2026-08-11, or 1786410915000.',
-        })
+        throw refuseTime(text, name)
       }
     },
   }
+}
+
+function refuseTime(text: string, name: string): Problem {
+  if (isOutside(text)) {
+    const message = `${name} lies before 1970 or after 2255-06-05: ${show(text)}`
+    return new Problem('invalid_parameter', message, { param: name })
+  }
+  const hint = NANOS.test(text)
+    ? 'Nanoseconds are not read: leave out the last three digits.'
+    : 'Such as 2026-08-11T01:15:15Z, 2026-08-11, or 1786410915000.'
+  return new Problem('invalid_parameter', `${name} is not a time: ${show(text)}`, {
+    param: name,
+    hint,
+  })
+}
+
+// Of a time that cannot be read: whether its form is right, and microseconds of it are not exact or negative.
+function isOutside(text: string): boolean {
+  if (MILLIS.test(text) || MICROS.test(text)) return true
+  const [, day] = ISO.exec(text) ?? []
+  if (day === undefined || Number.isNaN(Date.parse(`${day}T00:00:00Z`))) return false
+  const year = Number(day.slice(0, 4))
+  return year < 1970 || year >= LAST_YEAR
 }
 
 function parseTime(text: string): Micros {

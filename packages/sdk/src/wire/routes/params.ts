@@ -3,6 +3,7 @@ import { REFERENCE_FEEDS } from '../reference.ts'
 import { HISTORY_METRICS } from '../price-history.ts'
 import { SAMPLE_METRICS } from '../trade-sample.ts'
 import {
+  boundParam,
   dayParam,
   flagParam,
   integerParam,
@@ -113,7 +114,10 @@ export const ORDERED_PAGE_PARAMS = {
 }
 
 /** A range of received time: start inclusive, end exclusive. */
-export const RANGE_PARAMS = { start_time: timeParam(), end_time: timeParam() }
+export const RANGE_PARAMS = { start_time: boundParam(), end_time: boundParam() }
+
+/** A range of spans, such as gaps, days and lives of markets: those that end after the start and begin before the end. */
+export const SPAN_RANGE_PARAMS = { start_time: timeParam(), end_time: boundParam() }
 
 /** How values of an answer are written. */
 export const STYLE_PARAMS = {

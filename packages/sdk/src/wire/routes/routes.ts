@@ -38,6 +38,7 @@ import {
   ROW_ID_PARAM,
   SCOPE_PARAMS,
   SIZE_PARAM,
+  SPAN_RANGE_PARAMS,
   STATUS_PARAM,
   STYLE_PARAMS,
   TABLE_FORMAT_PARAM,
@@ -102,7 +103,7 @@ const CHANGES_PARAMS = {
 const LATEST_PARAMS = { ...DEPTH_PARAM, ...STYLE_PARAMS, ...FORMAT_PARAM, ...OUTCOME_PARAMS }
 const LIST_PARAMS = {
   ...LABEL_PARAMS,
-  ...RANGE_PARAMS,
+  ...SPAN_RANGE_PARAMS,
   ...ORDERED_PAGE_PARAMS,
   ...STYLE_PARAMS,
   ...TABLE_FORMAT_PARAM,
@@ -247,7 +248,7 @@ export const ROUTES = {
       /** Events with an open market, or all. */
       status: wordParam(['all', 'open'], 'EventStatus'),
       ...LABEL_PARAMS,
-      ...RANGE_PARAMS,
+      ...SPAN_RANGE_PARAMS,
       ...ORDERED_PAGE_PARAMS,
       time_format,
       ...TABLE_FORMAT_PARAM,
@@ -267,7 +268,7 @@ export const ROUTES = {
       market: textParam(200),
       key: textParam(200),
       reason: wordParam(Object.keys(GAP_REASONS) as GapReason[], 'GapReason'),
-      ...RANGE_PARAMS,
+      ...SPAN_RANGE_PARAMS,
       ...PAGE_PARAMS,
       ...TABLE_FORMAT_PARAM,
       time_format,
@@ -283,7 +284,7 @@ export const ROUTES = {
     address: '/v3/coverage/days',
     query: {
       venue: required(VENUE_PARAM),
-      ...RANGE_PARAMS,
+      ...SPAN_RANGE_PARAMS,
       ...STYLE_PARAMS,
       ...TABLE_FORMAT_PARAM,
     },
@@ -313,7 +314,7 @@ export const ROUTES = {
     query: {
       venue: VENUE_PARAM,
       market: textParam(200),
-      ...RANGE_PARAMS,
+      ...SPAN_RANGE_PARAMS,
       ...ORDERED_PAGE_PARAMS,
       ...TABLE_FORMAT_PARAM,
     },
@@ -356,7 +357,7 @@ export const ROUTES = {
       window: textParam(10, '15m'),
       /** The least number of members. */
       members: integerParam(1, 10),
-      ...RANGE_PARAMS,
+      ...SPAN_RANGE_PARAMS,
       ...PAGE_PARAMS,
       ...STYLE_PARAMS,
       ...TABLE_FORMAT_PARAM,

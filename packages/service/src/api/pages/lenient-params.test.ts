@@ -88,3 +88,16 @@ it.each([
   expect([answer.status, body['code'], body['param']]).toEqual([400, 'invalid_parameter', param])
   expect(body['hint'] ?? body['allowed']).toBeDefined()
 })
+
+it('leaves out the row before a start that is a nanosecond later, and has the one before such an end', async () => {
+  const { ask } = await server()
+  const rowsOf = async (query: string): Promise<{ readonly received_time: string }[]> =>
+    JSON.parse((await ask(`${B}/snapshots?${query}`)).text).data
+  const all = await rowsOf('')
+  const second = all[1]!.received_time
+  const after = second.replace('Z', '001Z')
+  expect(await rowsOf(`start_time=${second}`)).toEqual(all.slice(1))
+  expect(await rowsOf(`start_time=${after}`)).toEqual(all.slice(2))
+  expect(await rowsOf(`end_time=${second}`)).toEqual(all.slice(0, 1))
+  expect(await rowsOf(`end_time=${after}`)).toEqual(all.slice(0, 2))
+})
