@@ -1,5 +1,6 @@
 import {
   decimalText,
+  DOUBLE_ZERO,
   parseScaled,
   POW10,
   printScaled,
@@ -27,7 +28,7 @@ export class EngineOrder implements FeeAccumulator {
   readonly outcome: number
   readonly side: 'buy' | 'sell'
   readonly price: number | undefined
-  size = 0
+  size = DOUBLE_ZERO
   /** Money to spend instead of a size. */
   readonly money: number | undefined
   readonly timeInForce: TimeInForce
@@ -39,21 +40,21 @@ export class EngineOrder implements FeeAccumulator {
   state: OrderState = 'sent'
   reason: EndReason | undefined
   arrivedAt: number | undefined
-  remaining = 0
+  remaining = DOUBLE_ZERO
   filled = 0
   /** Side (0 is a bid) and price in the market's primary book, from the arrival on. */
   bookSide: 0 | 1 = 0
   bookPrice = 0
   /** Units of others that are ahead in the queue. */
-  ahead = 0
-  enteredAt = 0
-  reservedCash = 0
+  ahead = DOUBLE_ZERO
+  enteredAt = DOUBLE_ZERO
+  reservedCash = DOUBLE_ZERO
   /** Units set aside, of `closedOutcome`. */
-  reservedUnits = 0
+  reservedUnits = DOUBLE_ZERO
   /** Why the order ends with the current step; a loop over orders must not remove any. */
   ending: EndReason | undefined
   /** The rounding of fees that has not been refunded. */
-  owed = 0
+  owed = DOUBLE_ZERO
   /** Best prices of the outcome when the order was sent, as strategies see them; 0 where a side was empty. */
   sentBid = 0
   sentAsk = 0

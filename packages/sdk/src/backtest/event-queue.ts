@@ -1,3 +1,5 @@
+import { DOUBLE_ZERO } from '../domain/index.ts'
+
 /**
  * The future of a run and its clock: a binary heap of events, nearest first. Events of the same time
  * keep the order in which they were added. Times and numbers are columns, because an entry per event
@@ -5,7 +7,7 @@
  */
 export class EventQueue<T> {
   /** The simulated time, in microseconds. */
-  now = 0
+  now = DOUBLE_ZERO
   /** The time of the nearest event; Infinity while the queue is empty. */
   next = Infinity
   private times = new Float64Array(64)

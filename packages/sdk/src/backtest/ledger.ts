@@ -1,4 +1,4 @@
-import { POW10, VENUES, VENUE_IDS, type VenueId } from '../domain/index.ts'
+import { DOUBLE_ZERO, POW10, VENUES, VENUE_IDS, type VenueId } from '../domain/index.ts'
 import { DailyEquity } from './daily-equity.ts'
 import type { FeeCharge } from './fees.ts'
 import { MONEY_DECIMALS, MONEY_ONE, mulDiv, notional, payoutOf, priceOne } from './money.ts'
@@ -22,22 +22,22 @@ export class Account {
   readonly venue: VenueId
   readonly start: number
   /** A number from the start, like all fields below: one that was undefined once allocates with every store. */
-  cash = 0
+  cash = DOUBLE_ZERO
   /** Cash set aside for open orders. */
-  reserved = 0
+  reserved = DOUBLE_ZERO
   /** The cost of all positions. */
-  positionCost = 0
+  positionCost = DOUBLE_ZERO
   /** The capital that the ledger has counted. */
-  countedCapital = 0
+  countedCapital = DOUBLE_ZERO
   readonly flows: Flows = {
-    bought: 0,
-    sold: 0,
-    fees: 0,
-    shareFees: 0,
-    paidOut: 0,
-    merged: 0,
-    split: 0,
-    rebates: 0,
+    bought: DOUBLE_ZERO,
+    sold: DOUBLE_ZERO,
+    fees: DOUBLE_ZERO,
+    shareFees: DOUBLE_ZERO,
+    paidOut: DOUBLE_ZERO,
+    merged: DOUBLE_ZERO,
+    split: DOUBLE_ZERO,
+    rebates: DOUBLE_ZERO,
   }
 
   constructor(venue: VenueId, start: number) {
@@ -91,9 +91,9 @@ export class Position {
   /** Units set aside for resting sells. */
   readonly reserved: [number, number] = [0, 0]
   /** The part of the cost that the ledger has counted as capital. */
-  countedCost = 0
+  countedCost = DOUBLE_ZERO
   /** The value that the ledger has counted as equity. */
-  countedValue = 0
+  countedValue = DOUBLE_ZERO
   /** True where units or cost have changed since the ledger counted them. */
   isChanged = false
   private readonly netsOutcomes: boolean
@@ -298,10 +298,10 @@ export class Ledger {
   capitalPeak = 0
   capitalTime = 0
   /** Cash and positions at their value, followed from event to event. */
-  equityNow = 0
+  equityNow = DOUBLE_ZERO
   private readonly positions: Position[] = []
-  private positionValue = 0
-  private capitalSince = 0
+  private positionValue = DOUBLE_ZERO
+  private capitalSince = DOUBLE_ZERO
 
   constructor(cash: Readonly<Record<VenueId, number>>) {
     const accounts = VENUE_IDS.map((venue) => [venue, new Account(venue, cash[venue])])

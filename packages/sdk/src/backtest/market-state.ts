@@ -1,5 +1,6 @@
 import {
   DAY_MICROS,
+  DOUBLE_ZERO,
   FLAGS,
   gapId,
   POW10,
@@ -44,7 +45,7 @@ export class InstrumentBook {
   readonly outcome: number
   readonly ladder: Ladder = new Ladder(2)
   isStarted = false
-  at = 0
+  at = DOUBLE_ZERO
   /** The venue's time of the last row; `ABSENT` where it gave none. */
   source = ABSENT as number
   sequence = 0
@@ -61,7 +62,7 @@ export class InstrumentBook {
   /** The view that strategies get. */
   view: BookView | undefined
   firstSequence = 0
-  firstAt = 0
+  firstAt = DOUBLE_ZERO
   rows = 0
   /** Ten-thousandths per tick of the ladder, or ticks of the ladder per ten-thousandth. */
   private multiple = 1
@@ -214,26 +215,26 @@ export class MarketState {
   readonly prices: PriceCurve = new PriceCurve()
   gapsSeen = 0
   payouts: readonly number[] | undefined
-  settledAt = 0
+  settledAt = DOUBLE_ZERO
   /** When the venue stops matching by the clock; Infinity where it does not. */
   closesAt = Infinity
   disputes = 0
   lateChanges = 0
   trades = 0
-  lastTradeAt = 0
-  firstAt = 0
+  lastTradeAt = DOUBLE_ZERO
+  firstAt = DOUBLE_ZERO
   /** The first book with both sides, for the baselines: prices of the first outcome. */
   firstBid = 0
   firstAsk = 0
-  firstQuoteAt = 0
+  firstQuoteAt = DOUBLE_ZERO
   readonly assume: Assumptions
   /** True where the recorder either polls whole books or follows changes, and may switch. */
   private readonly maySwitch: boolean
   /** Whether changes came since the book restarted, and how many whole books since the last one. */
   private isStreamed = false
   private wholeBooks = 0
-  private missingSince = 0
-  private missingMicros = 0
+  private missingSince = DOUBLE_ZERO
+  private missingMicros = DOUBLE_ZERO
   private rulesFor: MarketRecord | undefined
   private rulesKept: OrderRules | undefined
   private provenTicks: ProvenTicks | undefined

@@ -35,7 +35,8 @@ type Scales = {
 const SCALES = Object.fromEntries(
   VENUE_IDS.map((venue) => {
     const { priceDecimals, sizeDecimals, trading } = VENUES[venue]
-    const one = POW10[priceDecimals]!
+    // A small integer, so that prices computed from it are too.
+    const one = POW10[priceDecimals]! | 0
     const step = POW10[MONEY_DECIMALS - Math.min(trading.amountDecimals, MONEY_DECIMALS)]!
     return [venue, { one, perTick: MONEY_ONE / one, share: POW10[sizeDecimals]!, step }]
   }),

@@ -1,3 +1,4 @@
+import { DOUBLE_ZERO } from '../domain/index.ts'
 import { mulDiv } from './money.ts'
 
 /** How much of the queue ahead of a resting order leaves when a level shrinks without a trade. */
@@ -42,9 +43,9 @@ export class RestingLevel<Order extends Queued> {
   private readonly lag: number
   /** Created with the first decrease: most orders are replaced before one. */
   private waiting: Decrease[] = NONE
-  private waitingSize = 0
-  private prepaid = 0
-  private prepaidAt = 0
+  private waitingSize = DOUBLE_ZERO
+  private prepaid = DOUBLE_ZERO
+  private prepaidAt = DOUBLE_ZERO
 
   constructor(side: 0 | 1, price: number, model: QueueModel, lag: number, ...orders: Order[]) {
     this.orders = orders

@@ -1,3 +1,4 @@
+import { DOUBLE_ZERO } from '../domain/index.ts'
 import { LimitKeeper } from './account-limits.ts'
 import { createContext } from './context.ts'
 import { Desk } from './desk.ts'
@@ -53,8 +54,8 @@ export class StrategyRun {
   private readonly limits: LimitKeeper | undefined
   private readonly latency: Latency
   private readonly answered: AnsweredAccount | undefined
-  private receivedAt = 0
-  private instant = -1
+  private receivedAt = DOUBLE_ZERO
+  private instant = -Infinity
   private eventsAtInstant = 0
 
   constructor(environment: RunEnvironment, options: StrategyRunOptions) {

@@ -1,4 +1,5 @@
 import {
+  DOUBLE_ZERO,
   FLAGS,
   gapId,
   POW10,
@@ -65,8 +66,8 @@ export class World implements RunEnvironment {
   /** The first gaps with a loss; `end` is absent while one is open. */
   readonly gapSpans: { market: string; reason: string; start: number; end: number | undefined }[] =
     []
-  now = 0
-  firstAt = 0
+  now = DOUBLE_ZERO
+  firstAt = DOUBLE_ZERO
   private readonly assume: Assumptions
   private readonly counters = new SpareCounters()
   private readonly books: (InstrumentBook | undefined)[] = []

@@ -1,4 +1,5 @@
 import {
+  DOUBLE_ZERO,
   type Micros,
   type PriceTicks,
   type Reference,
@@ -78,7 +79,7 @@ abstract class RowLane<Columns extends HeadColumns> implements Lane {
   private blockStore: unknown
   private blockStart = 0
   private lastNumber = 0
-  private lastAt = 0
+  private lastAt = DOUBLE_ZERO
 
   constructor(stream: StreamContents, options: LaneOptions) {
     this.options = options
@@ -265,7 +266,7 @@ const SOURCE = {
 /** The event of a lane, reused for every row. */
 class LaneBookEvent implements BookEvent {
   readonly kind = 'book'
-  at = 0 as Micros
+  at = DOUBLE_ZERO as Micros
   readonly instrument: ReplayInstrument
   sequence = 0
   flags = 0
@@ -305,7 +306,7 @@ export class TradeLane extends RowLane<TradeColumns> {
     super(stream, options)
     this.event = {
       kind: 'trade',
-      at: 0 as Micros,
+      at: DOUBLE_ZERO as Micros,
       instrument,
       sequence: 0,
       source: undefined,

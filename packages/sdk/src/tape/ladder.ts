@@ -45,7 +45,8 @@ export class Ladder {
 
   constructor(decimals = 2) {
     this.decimals = decimals
-    this.one = POW10[decimals]!
+    // A small integer, so that comparisons with it and the best ask are ones of integers.
+    this.one = POW10[decimals]! | 0
     const isFine = isFineTick(decimals)
     this.size = new Float64Array(isFine ? 0 : 2 * this.one + 2)
     this.words = isFine ? 0 : (this.one >> 5) + 1
