@@ -5,17 +5,23 @@ import { defineConfig } from 'vitest/config'
 const CAPTURE = ['tests/{capture,live}/**/*.test.ts']
 // Whole programs against emulated venues, through their public doors: `npm run test:capture` too.
 const END_TO_END = [
-  'tests/{api,backtest,compat,emulator,replay,sdk}/**/*.test.ts',
+  'tests/{api,backtest,compat,emulator,mcp,replay,sdk}/**/*.test.ts',
   'packages/service/src/commands/*.test.ts',
   // Emulated venues and servers over sockets, for seconds each.
   'packages/emulator/src/{emulator,faults/faults,venues/venueb/venueb}.test.ts',
   'packages/service/src/{api/http/fair-queue,api/replay/many,derive/backfill}.test.ts',
   'packages/service/src/{api/{sockets,stream/stream},venues/venuea/chain/reader}.test.ts',
-  // Writers in processes of their own, which are killed or run out of space.
-  'packages/service/src/{journal/crash,store/embedded/{crash,disk,upgrade}}.test.ts',
+  // Rules over a tape that is written meanwhile, and webhooks over sockets; a storage that fails for a while.
+  'packages/service/src/{alerts/alerts,objects/s3-objects}.test.ts',
+  // Programs and writers in processes of their own, which are killed, run out of space or are measured.
+  'tests/runtime.test.ts',
+  'packages/service/src/{journal/crash,store/embedded/{crash,disk,sync,upgrade}}.test.ts',
+  // Journals of thousands of messages, packed and moved away, with kills at every step.
+  'packages/service/src/journal/{pack,move-away}.test.ts',
   // Tapes of thousands of markets; tapes and journals that are damaged at many places; merged recorders.
-  'packages/service/src/{derive/repair,recorder/{hostile,memory}}.test.ts',
-  'packages/service/src/store/embedded/{damage,labels,log-repair,search,merge/{merge,cases,skew}}.test.ts',
+  'packages/service/src/{derive/repair,journal/damage,recorder/{find-join,hostile,memory}}.test.ts',
+  'packages/service/src/store/embedded/{damage,labels,list-orders,listing-range,log-repair,search}.test.ts',
+  'packages/service/src/store/embedded/merge/{merge,cases,skew}.test.ts',
   // Chunks in other storage and in packs, through folders and processes that are killed.
   'packages/service/src/store/embedded/{cold,packs}/*.test.ts',
 ]
