@@ -23,6 +23,7 @@ export const SERVER_PROGRAM: Program<ServerExtra, typeof COMMON_OPTIONS> = {
   0  Done.
   1  The command failed, or found problems and printed them.
   2  A command, option or argument is wrong.
+  141  The reader of the output, such as head, stopped first; the work was cut.
 `,
   // Each command imports only what it needs: reading every file of the server takes most of a second.
   commands: {

@@ -1,5 +1,5 @@
 import { PriorbookApiError, PriorbookClientError, PriorbookStreamError } from '../client/index.ts'
-import { UsageError, type Explained } from '../command-line/index.ts'
+import { UNREAD_STATUS, UsageError, type Explained } from '../command-line/index.ts'
 import { PriorbookError } from '../domain/index.ts'
 
 /** What the exit status of `priorbook` means; `docs/guide/cli.md` shows the same table. */
@@ -16,6 +16,10 @@ export const EXIT_CODES = {
   incomplete: { status: 6, about: 'Data are missing or damaged: a proof or a check failed.' },
   empty: { status: 7, about: 'The request is fine, but nothing is there; the reason was printed.' },
   interrupted: { status: 130, about: 'Stopped by Ctrl-C.' },
+  unread: {
+    status: UNREAD_STATUS,
+    about: 'The reader of the output, such as head, stopped first.',
+  },
 } as const
 
 /** The name of an exit status. */

@@ -1,6 +1,6 @@
 /** Command lines: commands as values, typed options, help, errors and progress. Needs Node. */
 export type { Command, CommandContext, Explained, Program } from './command.ts'
-export { endWithOutput } from './end-with-output.ts'
+export { endWithOutput, UNREAD_STATUS } from './end-with-output.ts'
 export { commandHelp, optionLines, programHelp, usageOf } from './help.ts'
 export { createProcessIo, printLines, type CommandIo } from './io.ts'
 export {

@@ -318,9 +318,18 @@ describe('output', () => {
     return { status, err: stderr }
   }
 
-  it('may end with its reader', () => {
+  it('that nobody reads ends the work, and the status does not call it done', () => {
     const cat = `journal cat --venue venueb --data "${data}"`
-    expect(pipe(cat, '| head -n 1 > /dev/null')).toEqual({ status: 0, err: '' })
+    expect(pipe(cat, '| head -n 0 > /dev/null').err).toBe('')
+    for (const args of [cat, `verify --data "${data}"`, `keys list --data "${data}"`]) {
+      // The reader has ended before the first line is written.
+      const shell = `exec 3> >(true); wait $!; "${process.execPath}" "${BIN}" ${args} >&3`
+      const { status, stderr } = spawnSync('bash', ['-c', shell], {
+        cwd: scratch,
+        encoding: 'utf8',
+      })
+      expect([args, status, stderr]).toEqual([args, 141, ''])
+    }
   })
 
   it.skipIf(!existsSync('/dev/full'))('of a full disk says so', () => {
