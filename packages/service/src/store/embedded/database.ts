@@ -3,6 +3,7 @@ import { dirname } from 'node:path'
 import { constants as sqlite, DatabaseSync, type StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { PriorbookError } from '@priorbook/sdk/domain'
+import type { Progress } from '../store.ts'
 import { migrate, OVERLAID, overlaySteps, SCHEMA_VERSION } from './schema.ts'
 import { findWalDamage } from './wal-check.ts'
 
@@ -34,6 +35,8 @@ const APPLICATION_ID = 0x50425441
 
 // A tape of an older schema up to this size is completed in memory where it cannot be written.
 const MAX_IN_MEMORY = 1_000_000_000
+// Up to this many markets a migration takes less than a second, and nothing is said of it.
+const SMALL_CATALOGUE = 2000
 const REMEDY = 'priorbook-server rebuild --fresh derives it again from the journal'
 
 // 100 ms to check.
@@ -57,12 +60,12 @@ export class Database {
   /** What becomes of the changes of a commit, for a tape that is shared. */
   onChanges: ChangeListener | undefined
 
-  constructor(file: string, readOnly: boolean, mayBeFixed = false) {
+  constructor(file: string, readOnly: boolean, mayBeFixed = false, onUpgrade?: Progress) {
     this.file = file
     this.readOnly = readOnly
     this.connection = guard(file, () => connect(file, readOnly, mayBeFixed))
     try {
-      guard(file, () => this.configure())
+      guard(file, () => this.configure(onUpgrade))
     } catch (error) {
       this.connection.close()
       throw error
@@ -242,6 +245,17 @@ export class Database {
     return this.get('PRAGMA data_version')!['data_version'] as number
   }
 
+  /**
+   * The schema version; throws `newer_schema` where a newer build wrote the file. It may do so while this process reads:
+   * the tables that statements name may then be there, and be empty.
+   */
+  refuseNewer(): number {
+    const version = this.get('PRAGMA user_version')!['user_version'] as number
+    if (version <= SCHEMA_VERSION) return version
+    const detail = `${this.file} has schema ${version}, this build reads up to ${SCHEMA_VERSION}`
+    throw new PriorbookError('newer_schema', `${detail}: upgrade Priorbook to open it`)
+  }
+
   close(): void {
     this.statements.clear()
     this.connection.close()
@@ -269,7 +283,7 @@ export class Database {
     }
   }
 
-  private configure(): void {
+  private configure(onUpgrade?: Progress): void {
     this.connection.exec('PRAGMA busy_timeout = 5000')
     // Check first: never write to a foreign file, or to one newer than this build.
     const version = this.checkIdentity()
@@ -292,11 +306,17 @@ export class Database {
       this.overlay()
       return
     }
+    const isLarge = version > 0 && this.isLargeCatalogue()
     this.write(() => {
-      migrate(version, (sql) => this.script(sql))
+      migrate(version, (sql) => this.script(sql), isLarge ? onUpgrade : undefined)
       this.script(`PRAGMA application_id = ${APPLICATION_ID}`)
       this.script(`PRAGMA user_version = ${SCHEMA_VERSION}`)
     })
+  }
+
+  private isLargeCatalogue(): boolean {
+    const last = this.get('SELECT max(id) AS id FROM market')!['id'] as number | null
+    return (last ?? 0) > SMALL_CATALOGUE
   }
 
   // Lists, sums and indexes of the newest schema in temporary tables, which hide those of the file.
@@ -324,13 +344,7 @@ export class Database {
   }
 
   private checkIdentity(): number {
-    const version = this.get('PRAGMA user_version')!['user_version'] as number
-    if (version > SCHEMA_VERSION) {
-      throw new PriorbookError(
-        'newer_schema',
-        `${this.file} has schema ${version}, this build reads up to ${SCHEMA_VERSION}: upgrade Priorbook to open it`,
-      )
-    }
+    const version = this.refuseNewer()
     const id = this.get('PRAGMA application_id')!['application_id'] as number
     const tables = this.get('SELECT count(*) AS n FROM sqlite_schema')!['n'] as number
     if (id !== APPLICATION_ID && tables > 0) {

@@ -125,7 +125,7 @@ export function openEmbeddedStore(options: EmbeddedOptions): EmbeddedStore {
   }
   try {
     if (readOnly) upgrade(file, platform, options.onUpgrade)
-    const database = new Database(file, readOnly, options.mayBeFixed)
+    const database = new Database(file, readOnly, options.mayBeFixed, options.onUpgrade)
     const outbox = options.isShared === true ? new Outbox(database) : undefined
     if (!readOnly && outbox === undefined) refuseCopy(database)
     const cold = createColdSource(file, options.coldCacheBytes)
@@ -167,7 +167,7 @@ function upgrade(file: string, platform: TapePlatform, progress?: Progress): voi
     throw error
   }
   try {
-    const database = new Database(file, false)
+    const database = new Database(file, false, false, progress)
     try {
       const view = new View(database, platform)
       database.read(() => view.refresh())

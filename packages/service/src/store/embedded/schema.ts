@@ -1,3 +1,5 @@
+import type { Progress } from '../store.ts'
+
 /** The schema that this build writes; older ones are migrated on opening for writing. */
 export const SCHEMA_VERSION = 10
 
@@ -467,9 +469,20 @@ const STEPS: readonly string[] = [
   VERSION_10,
 ]
 
-/** Runs the steps that bring a database from a version to the newest, inside the opening transaction. */
-export function migrate(from: number, run: (sql: string) => void): void {
-  for (const step of STEPS.slice(from)) run(step)
+/**
+ * Runs the steps that bring a database from a version to the newest, inside the opening transaction; `progress` is
+ * called before each statement.
+ */
+export function migrate(from: number, run: (sql: string) => void, progress?: Progress): void {
+  const statements = statementsOf(STEPS.slice(from))
+  for (const [index, sql] of statements.entries()) {
+    progress?.(index, statements.length, `steps to schema ${SCHEMA_VERSION}`)
+    run(sql)
+  }
+}
+
+function statementsOf(steps: readonly string[]): string[] {
+  return steps.flatMap((step) => step.split(';')).flatMap((sql) => sql.trim() || [])
 }
 
 /** The tables that a read-only tape of an older version has in memory too, with the newest indexes. */
@@ -488,12 +501,11 @@ const RECOUNTED = [...LISTED, 'day', 'day_gap', 'extent', 'unbroken', 'outage']
 export function overlaySteps(existing: ReadonlySet<string>): string[] {
   const isMade = (table: string): boolean =>
     OVERLAID.includes(table) || RECOUNTED.includes(table) || !existing.has(table)
-  const statements = STEPS.flatMap((step) => step.split(';')).map((sql) => sql.trim())
-  return statements.flatMap((sql) => {
+  return statementsOf(STEPS).flatMap((sql) => {
     const table = /^CREATE TABLE (\w+)/.exec(sql)?.[1]
     const [, index, on] = /^CREATE (?:UNIQUE )?INDEX (\w+) ON (\w+)/.exec(sql) ?? []
     const into = /^INSERT INTO (\w+)/.exec(sql)?.[1]
-    if (sql === '' || !isMade(table ?? on ?? into ?? '')) return []
+    if (!isMade(table ?? on ?? into ?? '')) return []
     if (table !== undefined) return [sql.replace('CREATE TABLE', 'CREATE TEMP TABLE')]
     if (index !== undefined) return [sql.replace(`INDEX ${index}`, `INDEX temp.${index}`)]
     return [sql]

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { fillCatalogue } from './catalogue.testing.ts'
@@ -179,12 +180,16 @@ function writtenWith(version: number): TapeFolder {
   return folder
 }
 
-/** Opens the tape in another process, which is killed after some steps of the upgrade. */
-function openAndDie(file: string, steps: number): string {
+const COUNTING = 'listed and counted'
+const MIGRATION = 'steps to schema 10'
+
+/** Opens the tape in another process, which is killed after some steps of a part of the upgrade. */
+function openAndDie(file: string, steps: number, part = COUNTING): string {
   const code = `
 import { openEmbeddedStore } from '${new URL('open.ts', import.meta.url).href}'
 let steps = 0
-const onUpgrade = (done) => {
+const onUpgrade = (done, total, what) => {
+  if (!what.endsWith('${part}')) return
   console.log(done)
   if (++steps === ${steps}) process.kill(process.pid, 'SIGKILL')
 }
@@ -256,6 +261,35 @@ await store.close()`
     expect(answer).toEqual(read(''))
     expect(answer).toMatchObject({ found: 1, tagged: 3, problems: [] })
   })
+})
+
+describe.each([4, 9])('the migration of a tape of schema %i', (version) => {
+  test('is undone by a kill at any step, and done by the next opening', async () => {
+    const folder = writtenWith(version)
+    const all = openAndDie(writtenWith(version).file, -1, MIGRATION).split(' ')
+    const steps = all.length - 1
+    expect(all).toEqual([...Array.from({ length: steps }, (_, step) => String(step)), 'open'])
+    for (const step of [1, Math.ceil(steps / 2), steps]) {
+      expect(openAndDie(folder.file, step, MIGRATION)).toMatch(/SIGKILL$/)
+      const look = new DatabaseSync(folder.file)
+      expect(look.prepare('PRAGMA user_version').get()).toEqual({ user_version: version })
+      look.close()
+    }
+    expect(openAndDie(folder.file, -1, MIGRATION).split(' ')).toEqual(all)
+    expect(keptIn(folder.file)).toEqual(kept)
+    const store = folder.open({ readOnly: true })
+    expect((await store.verify()).problems).toEqual([])
+  })
+})
+
+test.each(['doctor', 'seal', 'verify'])('%s says that it upgrades a tape first', (command) => {
+  const folder = writtenWith(9)
+  const bin = fileURLToPath(new URL('../../../bin/priorbook-server.mjs', import.meta.url))
+  const args = [bin, command, '--data', dirname(folder.file)]
+  const { stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  expect(stderr).toMatch(
+    /^upgrade of the tape: 0 of \d+ steps to schema 10; after a stop the next start finishes it$/m,
+  )
 })
 
 test.each([8, 9])(

@@ -60,6 +60,7 @@ export class View {
   refresh(): void {
     const dataVersion = this.database.dataVersion()
     if (dataVersion === this.seen) return
+    this.database.refuseNewer()
     const first = this.seen === -1
     this.reload(first)
     this.seen = dataVersion
