@@ -5,10 +5,25 @@ import { createArrowSink } from './arrow.ts'
 import { describeScope, explainNothing, type BulkScope } from './scope.ts'
 import { createColumnWriter } from './fill.ts'
 import { createParquetSink } from './parquet.ts'
+import { readToRows } from './read-to-rows.ts'
 import { streamFile, type BulkWriter, type FileObserver } from './stream.ts'
-import { streamTape } from './tape.ts'
+import { openTape, streamTape, type BegunTape } from './tape.ts'
 import { createCsvWriter, createNdjsonWriter } from './text.ts'
 import { walk, type WalkItem } from './bulk-walk.ts'
+
+/** The contents of a file whose first rows were read: items, or the pieces of a tape. */
+export type BegunFile = { readonly items?: AsyncIterable<WalkItem>; readonly tape?: BegunTape }
+
+/** Reads the first rows of a file before its bytes are made; throws where they cannot be read. */
+export async function beginFile(
+  context: ApiContext,
+  scope: BulkScope,
+  format: FileFormat,
+): Promise<BegunFile> {
+  if (format !== 'tape') return { items: await readToRows(walk(context, scope)) }
+  const { tally, pieces } = openTape(context, scope)
+  return { tape: { tally, pieces: await readToRows(pieces) } }
+}
 
 /** The bytes of a download in one format. */
 export function makeFile(
@@ -17,12 +32,12 @@ export function makeFile(
   format: FileFormat,
   signal: AbortSignal,
   observer: FileObserver = {},
-  items: AsyncIterable<WalkItem> = walk(context, scope),
+  begun: BegunFile = {},
 ): AsyncGenerator<Uint8Array> {
   const asked = { explain: () => explainNothing(context, scope), ...observer }
-  return format === 'tape'
-    ? streamTape(context, scope, signal, asked)
-    : streamFile(items, scope, createWriter(scope, format), signal, asked)
+  if (format === 'tape') return streamTape(context, scope, signal, asked, begun.tape)
+  const items = begun.items ?? walk(context, scope)
+  return streamFile(items, scope, createWriter(scope, format), signal, asked)
 }
 
 function createWriter(scope: BulkScope, format: Exclude<FileFormat, 'tape'>): BulkWriter {

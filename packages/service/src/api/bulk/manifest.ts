@@ -155,14 +155,14 @@ async function estimateFile(
   signal: AbortSignal,
 ): Promise<number> {
   if (format === 'tape') return estimateTape(context, scope, rows)
-  const empty = await lengthOf(makeFile(context, scope, format, signal, {}, nothing()))
+  const empty = await lengthOf(makeFile(context, scope, format, signal, {}, { items: nothing() }))
   if (rows === 0) return empty
   let seen = 0
   const some = firstRows(walk(context, scope), (count) => {
     seen += count
     return seen < SAMPLE_ROWS
   })
-  const length = await lengthOf(makeFile(context, scope, format, signal, {}, some))
+  const length = await lengthOf(makeFile(context, scope, format, signal, {}, { items: some }))
   return Math.round(empty + ((length - empty) * rows) / Math.max(1, seen))
 }
 

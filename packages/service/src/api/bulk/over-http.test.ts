@@ -1,8 +1,11 @@
 import { createHash } from 'node:crypto'
+import { renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
-import { toMicros } from '@priorbook/sdk/domain'
+import { toMicros, type Gap } from '@priorbook/sdk/domain'
 import { createTestServer } from '../server.testing.ts'
+import { moveAll } from '../../store/embedded/cold/cold-store.testing.ts'
 import { countOf } from '../../store/embedded/temp-folder.testing.ts'
 import { MADE_START, makeMarket } from './generated-market.testing.ts'
 
@@ -53,6 +56,38 @@ describe('a download over HTTP', () => {
     }
     const wrong = await server.ask(`/v3/bulk?${SCOPE}&offset=-1`, { key })
     expect([wrong.status, wrong.json()['param']]).toEqual([400, 'offset'])
+  })
+
+  it('is refused with a problem while the storage of its rows cannot be read', async () => {
+    const server = await createTestServer({ now: () => toMicros(NOW) })
+    // The file begins with a gap, which is not in the storage.
+    const gap: Gap = {
+      venue: 'venueb',
+      scope: 'instrument',
+      key: 'KXMADE-1',
+      reason: 'before_capture',
+      start: toMicros(MADE_START),
+      end: toMicros(MADE_START + 1),
+      afterSequence: 0,
+      journal: 1,
+    }
+    for (const batch of makeMarket(3000)) await server.store.append({ ...batch, gaps: [gap] })
+    await server.store.seal()
+    const objects = join(server.path, 'objects')
+    expect((await moveAll(server.store, objects)).chunks).toBeGreaterThan(0)
+    const key = server.keyOf('unlimited')
+    renameSync(objects, `${objects}.away`)
+    for (const format of ['ndjson', 'csv', 'arrow', 'parquet', 'tape']) {
+      const gone = await server.ask(`/v3/bulk?${SCOPE}&format=${format}`, { key })
+      expect([format, gone.status]).toEqual([format, 503])
+      expect(gone.json()).toMatchObject({ code: 'store_unavailable' })
+    }
+    renameSync(`${objects}.away`, objects)
+    for (const format of ['ndjson', 'tape']) {
+      const back = await server.ask(`/v3/bulk?${SCOPE}&format=${format}`, { key })
+      expect([format, back.status]).toEqual([format, 200])
+      expect(back.text).toContain('before_capture')
+    }
   })
 
   it('is sent in parts by Range once it is finished', async () => {

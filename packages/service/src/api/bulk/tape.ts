@@ -35,10 +35,10 @@ export async function* streamTape(
   scope: BulkScope,
   signal: AbortSignal,
   observer: FileObserver = {},
+  { tally, pieces: all }: BegunTape = openTape(context, scope),
 ): AsyncGenerator<Uint8Array> {
   const container = new ContainerWriter()
   const pieces = new Pieces()
-  const tally = new Tally(scope)
   function* send(frames: readonly Uint8Array[]): Generator<Uint8Array> {
     for (const frame of frames) yield* pieces.add(frame)
   }
@@ -47,7 +47,7 @@ export async function* streamTape(
   const named =
     notice === undefined ? {} : { notice: { code: notice.code, message: notice.message } }
   yield* send(container.begin({ ...describeScope(scope), records: 'all', ...named }))
-  for await (const piece of exportAll(context, scope, tally)) {
+  for await (const piece of all) {
     if (piece.kind === 'market') {
       tally.add(piece)
       for (const known of await recordsOf(context, scope, piece.market)) {
@@ -65,6 +65,15 @@ export async function* streamTape(
   yield* send(container.end(receipt))
   yield* pieces.rest()
   observer.onReceipt?.(receipt)
+}
+
+/** The contents of a tape file before they are written, and what counts them. */
+export type BegunTape = { readonly tally: Tally; readonly pieces: AsyncGenerator<NamedPiece> }
+
+/** Begins to read what a tape file contains. */
+export function openTape(context: ApiContext, scope: BulkScope): BegunTape {
+  const tally = new Tally(scope)
+  return { tally, pieces: exportAll(context, scope, tally) }
 }
 
 // Max revisions per read of the store.
@@ -99,7 +108,7 @@ async function* exportAll(
   context: ApiContext,
   scope: BulkScope,
   tally: Tally,
-): AsyncGenerator<TapePiece | { readonly kind: 'market'; readonly market: MarketState }> {
+): AsyncGenerator<NamedPiece> {
   if (scope.start >= scope.end) return
   if (scope.references !== undefined) {
     yield* exportReferences(context, scope, scope.references, tally)
@@ -156,6 +165,8 @@ const platform = createNodePlatform()
 export type TapePiece =
   | { readonly kind: 'chunk' | 'part'; readonly bytes: Uint8Array }
   | { readonly kind: 'gap'; readonly gap: Gap }
+
+type NamedPiece = TapePiece | { readonly kind: 'market'; readonly market: MarketState }
 
 const TAIL_ROWS = 1024
 // The maker of parts whose rows are not sealed and follow no chunk.

@@ -9,10 +9,9 @@ import {
 import { defineRoute, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf, resolveScope, type ScopeQuery } from '../bulk/scope.ts'
 import { makeConverted } from '../bulk/converted.ts'
-import { makeFile } from '../bulk/file.ts'
+import { beginFile, makeFile } from '../bulk/file.ts'
 import { skipBytes, finishedFile } from '../bulk/finished.ts'
 import { describeFiles, estimateFiles } from '../bulk/manifest.ts'
-import { walk, type WalkItem } from '../bulk/bulk-walk.ts'
 import { noticeMeta } from '../pages/notices.ts'
 
 const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
@@ -31,13 +30,12 @@ const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
       body: await makeConverted(context, scope, format, signal),
     }
   }
-  // The first item is read here, so that an error in it is still answered with a problem document.
-  const items = format === 'tape' ? undefined : await begin(walk(context, scope))
+  const begun = await beginFile(context, scope, format)
   return {
     kind: 'stream',
     contentType: CONTENT_TYPES[format],
     headers: { 'Content-Disposition': `attachment; filename="${fileNameOf(scope, format)}"` },
-    body: skipBytes(makeFile(context, scope, format, signal, {}, items), offset),
+    body: skipBytes(makeFile(context, scope, format, signal, {}, begun), offset),
     // An offset is an own way to ask for a part.
     finished: offset === 0 ? finishedFile(context, scope, format, signal) : undefined,
   }
@@ -97,18 +95,4 @@ function refuseUnfit(
 /** True for the formats that are archives of another tool's files: both books and trades. */
 function isTool(format: DownloadFormat): format is ToolFormat {
   return (TOOL_FORMATS as readonly string[]).includes(format)
-}
-
-async function begin(items: AsyncGenerator<WalkItem>): Promise<AsyncGenerator<WalkItem>> {
-  const first = await items.next()
-  async function* all(): AsyncGenerator<WalkItem> {
-    if (first.done === true) return
-    try {
-      yield first.value
-      yield* items
-    } finally {
-      await items.return(undefined)
-    }
-  }
-  return all()
 }
