@@ -1,10 +1,21 @@
 import { describe, expect, it } from 'vitest'
 import { createTapeFolder } from '../../store/embedded/tape-folder.testing.ts'
 import { createTestCaller } from '../caller.testing.ts'
-import { createBatches, KEYS, PATHS, readSeen, walk } from './books.testing.ts'
+import { createBatches, joined, KEYS, PATHS, readSeen, walk } from './books.testing.ts'
 import { BOOK_ROUTES } from '../routes/index.ts'
 
 const key = KEYS.venuec[0]!
+
+type ChangesRow = {
+  readonly received_time: string
+  readonly changes: { readonly price: readonly number[] }
+}
+type Bucket = {
+  readonly bucket_start: string
+  readonly bucket_end: string
+  readonly observations: number
+  readonly changes: number
+}
 
 describe('a damaged chunk', () => {
   it('is a gap on one page of every walk, and no book is served out of it', async () => {
@@ -38,6 +49,23 @@ describe('a damaged chunk', () => {
           .flatMap(({ gaps }) => gaps.map((text) => JSON.parse(text) as { reason: string }))
           .filter(({ reason }) => reason === 'corrupt')
         expect(corrupt).toMatchObject([{ key, after_sequence: first! - 1 }])
+      }
+    }
+    const readable = await walk(api, `${PATHS.venuec}/changes?token_id=${key}`, [1000])
+    const rows = JSON.parse(`[${joined(readable)}]`) as readonly ChangesRow[]
+    for (const interval of ['1s', '10s', '1m']) {
+      const query = `${PATHS.venuec}/snapshots?token_id=${key}&interval=${interval}&limit=1000`
+      const { body: sampled } = await api.get(query)
+      const buckets = sampled.data as readonly Bucket[]
+      expect(buckets.length).toBeGreaterThan(0)
+      for (const { bucket_start: from, bucket_end: to, observations, changes } of buckets) {
+        const inside = rows.filter((row) => row.received_time >= from && row.received_time < to)
+        const levels = inside.map(({ changes: { price } }) => price.length)
+        expect([from, observations, changes]).toEqual([
+          from,
+          inside.length,
+          levels.reduce((sum, count) => sum + count, 0),
+        ])
       }
     }
     const { body: asOf } = await api.get(`${PATHS.venuec}/orderbook?token_id=${key}&at=${at! + 1}`)

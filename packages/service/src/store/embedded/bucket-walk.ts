@@ -89,6 +89,11 @@ export class BucketWalk {
   }
 
   private pick(last: Found, before: Found | undefined, start: number, end: number): BookPick {
+    const base = {
+      ordinal: before?.ordinal ?? this.stream.removed,
+      changes: before?.changes ?? this.changesRemoved(),
+    }
+    const damage = this.damagedBetween(base, last.ordinal)
     return {
       columns: this.rowOf(last),
       row: 0,
@@ -97,11 +102,39 @@ export class BucketWalk {
         start,
         end,
         ageMs: (end - last.received) / 1000,
-        observations: last.ordinal - (before?.ordinal ?? this.stream.removed),
-        changes: last.changes - (before?.changes ?? this.changesRemoved()),
+        observations: last.ordinal - base.ordinal - damage.rows,
+        changes: last.changes - base.changes - damage.changes,
         partial: start < this.query.start || end > endOf(this.query),
       },
     }
+  }
+
+  // What damaged chunks hold between two rows that can be read: most of it is of earlier buckets.
+  private damagedBetween(
+    base: Pick<Found, 'ordinal' | 'changes'>,
+    last: number,
+  ): { readonly rows: number; readonly changes: number } {
+    let rows = 0
+    let changes = 0
+    if (this.damaged.size === 0) return { rows, changes }
+    const { places } = this.view.directory(this.stream)
+    let reached = base
+    for (const [index, place] of places.entries()) {
+      if (place.first <= base.ordinal || !this.damaged.has(place.first)) continue
+      if (place.first > last) break
+      rows += place.count
+      const begin =
+        'lost' in place
+          ? reached.ordinal === place.first - 1 && reached.changes
+          : place.changesBefore
+      const after = places[index + 1]
+      const end =
+        after === undefined ? this.stream.changes : 'lost' in after ? false : after.changesBefore
+      if (begin === false || end === false) continue
+      changes += end - begin
+      reached = { ordinal: place.first + place.count - 1, changes: end }
+    }
+    return { rows, changes }
   }
 
   // The row is in the stretch decoded last, so the ladder continues from its current row.
