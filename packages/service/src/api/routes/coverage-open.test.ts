@@ -66,7 +66,9 @@ it('counts an open gap on each of its days', async () => {
   const batch = { venue: 'venueb', gaps: [gap('venueb', 'KXUNKNOWN', 400)] } as const
   const ask = await calendars(batch, 3 * DAY_SECONDS)
   const { data } = await ask('start_time=2026-08-06&end_time=2026-08-09')
-  const hours = data.map(({ reasons }) => reasons.map(({ gaps, gap_ms: ms }) => [gaps, ms / 3.6e6]))
+  const hours = data.map(({ reasons }) =>
+    reasons.map(({ gaps, gap_ms: ms }) => [gaps, Number(ms) / 3.6e6]),
+  )
   expect(hours).toEqual([[[1, 24]], [[1, 24]], [[1, 12]]])
 })
 

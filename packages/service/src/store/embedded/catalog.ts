@@ -14,7 +14,7 @@ import { MARKET_TABLES, type Listed } from './listed.ts'
 import { takePage } from './list-page.ts'
 import { saveListing } from './listing.ts'
 import { findCut } from './revision-cut.ts'
-import { packRevision, unpackRevision } from './revision-body.ts'
+import { packRevision, unpackRevision, type Revision } from './revision-body.ts'
 import { checkRow, insertRow } from './row-sum.ts'
 
 // Each revision is compressed with the last full one as its dictionary, and every 32nd is full again.
@@ -135,14 +135,6 @@ function readListed(database: Database, found: readonly Listed[]): ListedState[]
     const state = readListedState(database, id, row['revisions'] as number)
     return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
   })
-}
-
-/** A version of a market's record, unpacked. */
-export type Revision = {
-  readonly ordinal: number
-  readonly knownAt: number
-  readonly journal: number
-  readonly text: string
 }
 
 // To read and unpack a record takes longer than everything else of a list.

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Revision } from './catalog.ts'
+import type { Revision } from './revision-body.ts'
 import { KeptRecords } from './kept-records.ts'
 
 const revisionOf = (ordinal: number, length: number): Revision => ({

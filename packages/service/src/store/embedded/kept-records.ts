@@ -1,4 +1,4 @@
-import type { Revision } from './catalog.ts'
+import type { Revision } from './revision-body.ts'
 
 const MAX_BYTES = 8 * 1024 * 1024
 // What surrounds a text of mostly ASCII characters, in bytes. Measured.

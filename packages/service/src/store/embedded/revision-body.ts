@@ -6,6 +6,14 @@ const LEVEL = 3
 const platform = createNodePlatform(LEVEL)
 const encoder = new TextEncoder()
 
+/** A version of a market's record, unpacked. */
+export type Revision = {
+  readonly ordinal: number
+  readonly knownAt: number
+  readonly journal: number
+  readonly text: string
+}
+
 /**
  * Compresses the text of a revision. Revisions of a market differ in a few numbers: with the bytes of an
  * earlier one as its dictionary, a revision takes 60 bytes instead of 700.
