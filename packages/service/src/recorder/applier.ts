@@ -347,7 +347,7 @@ export class Applier {
     const journal = last ?? first
     this.broken = undefined
     this.request = undefined
-    await this.state.loadUnbroken()
+    await this.state.loadUnbroken(journal)
     this.state.interrupt(reason, journal)
     this.noteMissed(journal)
     this.closeTracks([...this.state.tracks.values()], reason, journal)
@@ -592,6 +592,7 @@ export class Applier {
       const closed = this.state.markets.briefOf(track.instrument.market)?.closeTime
       const stood = this.stoodUntil(track, closeBefore(received, closed) ?? 0)
       this.rows.gaps.push(...track.endMarket({ received, journal }, { closed, stood, detail: why }))
+      this.state.noteEnd(track)
     }
   }
 
@@ -659,7 +660,7 @@ export class Applier {
   }
 
   private async closeAll(reason: GapReason, record: ApplyRecord, detail?: string): Promise<void> {
-    await this.state.loadUnbroken()
+    await this.state.loadUnbroken(record.number)
     this.noteMissed(record.number)
     if (reason === 'recorder_down') {
       this.rows.gaps.push(...this.feed.interrupt(reason, record.number))
@@ -796,7 +797,9 @@ export class Applier {
           this.applyTrade(event, record)
           break
         case 'reset': {
-          const gaps = state.tracks.get(event.instrument.key)!.reset(event)
+          const track = state.tracks.get(event.instrument.key)!
+          const gaps = track.reset(event)
+          state.noteEnd(track)
           rows.gaps.push(...gaps)
           this.noteUnread(record)
           if (gaps.length > 0) this.onClosed([event.instrument], event.reason)
@@ -955,6 +958,7 @@ export class Applier {
       if (track.instrument.market !== record.marketId || (this.isPast && track.isOpen)) continue
       const stood = this.stoodUntil(track, ended)
       this.rows.gaps.push(...track.endMarket(event, { closed, stood }))
+      this.state.noteEnd(track)
       this.forgetPassed(track.instrument.key)
     }
   }

@@ -71,6 +71,8 @@ export class Readiness {
   private readonly sampleEnds = new Map<string, SampleEnd>()
   /** Markets that ended and whose instruments are loaded. */
   private readonly endedMarkets = new Set<string>()
+  /** The keys of tracks that ended; some may have been opened again by a late message. */
+  private readonly ended = new Set<string>()
   private areUnbrokenLoaded = false
   /** Gaps of books that are not loaded yet, as a start found them; each is taken once. */
   private readonly openGaps = new Map<string, Gap>()
@@ -101,7 +103,9 @@ export class Readiness {
         return this.sampleEnds.has(sampleName(event))
       case 'trade':
         if (isBackfillKey(event.instrument.key)) return this.past.isReady(event.instrument.key)
-        return this.isTracked(event.instrument)
+        return (
+          this.isTracked(event.instrument) && this.tracks.get(event.instrument.key)!.knowsTrades
+        )
       default:
         return this.isTracked(event.instrument)
     }
@@ -133,6 +137,7 @@ export class Readiness {
             break
           }
           await this.loadTracked(event.instrument, message)
+          await this.loadTrades(event.instrument)
           break
         default:
           await this.loadTracked(event.instrument, message)
@@ -145,15 +150,30 @@ export class Readiness {
     if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument)
   }
 
-  /** Loads all instruments that miss nothing: a loss must find them, also after a restart. */
-  async loadUnbroken(): Promise<void> {
+  private async loadTrades({ venue, key }: Instrument): Promise<void> {
+    const track = this.tracks.get(key)!
+    if (track.knowsTrades) return
+    const { store } = this.options
+    const { rows } = await store.trades({ venue, key, order: 'desc', limit: TRADE_IDS_KEPT })
+    track.learnTrades({
+      last: rows.received[rows.count - 1] ?? 0,
+      journal: rows.journal[rows.count - 1] ?? 0,
+      ids: Array.from({ length: rows.count }, (_, at) => rows.tradeId[at]!),
+    })
+  }
+
+  /**
+   * Loads all instruments that miss nothing: a loss must find them, also after a restart. `closing` is the journal
+   * record that then closes all of them; absent where some stay open.
+   */
+  async loadUnbroken(closing = 0): Promise<void> {
     if (this.areUnbrokenLoaded) return
     this.areUnbrokenLoaded = true
     const { store, venue } = this.options
     const yielder = new Yielder()
     for (const instrument of await store.unbroken(venue)) {
       await yielder.yieldIfDue()
-      if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument, true)
+      if (!this.tracks.has(instrument.key)) await this.loadTrack(instrument, { closing })
     }
   }
 
@@ -231,9 +251,12 @@ export class Readiness {
   /** True when something can be forgotten. */
   get hasEnded(): boolean {
     if (this.endedMarkets.size > ENDED_KEPT || this.sampleEnds.size > SAMPLE_ENDS_KEPT) return true
-    if (this.markets.isFull) return true
-    for (const track of this.tracks.values()) if (track.hasEnded) return true
-    return false
+    return this.markets.isFull || this.ended.size > 0
+  }
+
+  /** Notes a track that may have ended: with tens of thousands, all of them are not looked at after each commit. */
+  noteEnd(track: Track): void {
+    if (track.hasEnded) this.ended.add(track.instrument.key)
   }
 
   /**
@@ -242,14 +265,7 @@ export class Readiness {
    */
   forgetEnded(pending: ReadonlySet<string>): void {
     this.markets.trim(pending)
-    const ended = new Set<string>()
-    for (const [key, track] of this.tracks) {
-      const { market } = track.instrument
-      if (!track.hasEnded || pending.has(key) || pending.has(market)) continue
-      this.tracks.delete(key)
-      this.passed.forget(key)
-      ended.add(market)
-    }
+    const ended = this.forgetTracks(pending)
     // Another book of the market may have gone on: a late message opened it again.
     if (ended.size > 0)
       for (const track of this.tracks.values()) ended.delete(track.instrument.market)
@@ -273,6 +289,25 @@ export class Readiness {
     }
   }
 
+  // Returns their markets.
+  private forgetTracks(pending: ReadonlySet<string>): Set<string> {
+    const markets = new Set<string>()
+    for (const key of this.ended) {
+      const track = this.tracks.get(key)
+      if (track?.hasEnded !== true) {
+        this.ended.delete(key)
+        continue
+      }
+      const { market } = track.instrument
+      if (pending.has(key) || pending.has(market)) continue
+      this.ended.delete(key)
+      this.tracks.delete(key)
+      this.passed.forget(key)
+      markets.add(market)
+    }
+    return markets
+  }
+
   // A market that was never named gets a first, bare record with what the message says of it.
   private async loadMarket(market: string, message: NamingMessage): Promise<void> {
     const { received, number: journal } = message
@@ -285,32 +320,38 @@ export class Readiness {
   }
 
   // An unbroken one has no open gap: with many of them, looking for one takes most of a start.
-  private async loadTrack(instrument: Instrument, isUnbroken = false): Promise<void> {
-    const { store, venue, keepsStates } = this.options
+  private async loadTrack(
+    instrument: Instrument,
+    unbroken?: { readonly closing: number },
+  ): Promise<void> {
+    const { store, keepsStates } = this.options
     const { market, key } = instrument
     if (this.markets.briefOf(market) === undefined) await this.markets.load(market)
-    const gap = isUnbroken ? undefined : await this.openGapOf(key)
-    const start = await readTrackStart(
-      store,
-      instrument,
+    const gap = unbroken === undefined ? await this.openGapOf(key) : undefined
+    const start = await readTrackStart(store, instrument, {
       gap,
-      this.markets.briefOf(market)?.openTime,
-      this.captureStarted,
-    )
+      closing: unbroken?.closing ?? 0,
+      openTime: this.markets.briefOf(market)?.openTime,
+      captureStarted: this.captureStarted,
+    })
     const track = new Track(instrument, start, keepsStates)
     this.tracks.set(key, track)
-    if (!track.isOpen) {
-      const names = passedFacts(venue, key)
-      this.passed.resume(key, {
-        mark: await store.fact(names.mark),
-        channel: await store.fact(names.channel),
-        journal: await store.fact(names.journal),
-      })
-    }
+    this.noteEnd(track)
+    if (!track.isOpen) await this.resumePassed(key)
     if (this.interrupted !== undefined) {
       const { reason, journal } = this.interrupted
       this.options.onGaps(track.interrupt(reason, journal))
     }
+  }
+
+  private async resumePassed(key: string): Promise<void> {
+    const { store, venue } = this.options
+    const names = passedFacts(venue, key)
+    const mark = await store.fact(names.mark)
+    // Nothing was skipped of most books.
+    if (mark === undefined) return
+    const channel = await store.fact(names.channel)
+    this.passed.resume(key, { mark, channel, journal: await store.fact(names.journal) })
   }
 
   // The instruments of a market that ends must be loaded to be ended, whatever gap they are in.
@@ -330,34 +371,55 @@ function sampleName({ instrument, metric }: Sample): string {
 const FULL_PAGE = 1024
 const FULL_PAGES = 16
 
+/** What is known of an instrument before its rows are read. */
+type KnownBefore = {
+  readonly gap: Gap | undefined
+  /** The journal record that closes it next, 0 for none. */
+  readonly closing: number
+  readonly openTime: Micros | undefined
+  readonly captureStarted: number | undefined
+}
+
 /** Reads what the store holds of an instrument. */
 async function readTrackStart(
   store: StoreReader,
   instrument: Instrument,
-  gap: Gap | undefined,
-  openTime: Micros | undefined,
-  captureStarted: number | undefined,
+  { gap, closing, openTime, captureStarted }: KnownBefore,
 ): Promise<TrackStart> {
   const ref = { venue: instrument.venue, key: instrument.key }
   const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_SIZE + 1, numbers: true })
   const facts = await store.instrument(ref)
-  const trades = await store.trades({ ...ref, order: 'desc', limit: TRADE_IDS_KEPT })
   const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
   const sequence = facts?.lastSequence ?? 0
+  const journal = newestJournal(newest.runs)
+  const marks = newest.runs.flatMap(marksOf)
   // Only an open book is compared with its last full one, and the next full one is what opens it.
-  const isSought = newest.hasMore && gap === undefined
+  const isSought = newest.hasMore && gap === undefined && closing <= journal
   const full = lastFull(newest.runs) ?? (isSought ? await findFull(store, ref) : undefined)
   return {
     ...(ladder === undefined ? {} : { ladder }),
     sequence,
-    marks: newest.runs.flatMap(marksOf),
+    marks,
     ...(full === undefined ? {} : { full }),
-    lastTrade: trades.rows.received[trades.rows.count - 1] ?? 0,
-    tradeIds: Array.from({ length: trades.rows.count }, (_, at) => trades.rows.tradeId[at]!),
-    journal: newestJournal(newest.runs),
-    tradeJournal: trades.rows.journal[trades.rows.count - 1] ?? 0,
+    ...(await readLaterTrade(store, ref, marks.at(-1)?.received)),
+    journal,
     ...(gap === undefined ? {} : { gap }),
     ...(sequence === 0 ? spanBefore(openTime, captureStarted) : {}),
+  }
+}
+
+// Chunks of trades that end before the newest book, which nearly all do, are not read.
+async function readLaterTrade(
+  store: StoreReader,
+  ref: InstrumentRef,
+  newest: number | undefined,
+): Promise<Pick<TrackStart, 'laterTrade' | 'hasNoTrade'>> {
+  const start = newest === undefined ? 0 : newest + 1
+  const { rows, corrupt } = await store.trades({ ...ref, order: 'desc', limit: 1, start })
+  const isNone = rows.count === 0 && corrupt.length === 0
+  return {
+    laterTrade: rows.received[rows.count - 1] ?? 0,
+    hasNoTrade: newest === undefined && isNone,
   }
 }
 

@@ -1,3 +1,4 @@
+import { cpSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { expect, it } from 'vitest'
 import {
@@ -7,6 +8,7 @@ import {
   gapsOf,
   read,
   record,
+  START_MS,
   type Script,
 } from './scripted.testing.ts'
 
@@ -41,6 +43,23 @@ function change(script: Script, seq: number, ticker: string): void {
     sid: 1,
     seq,
     msg: { market_ticker: ticker, price_dollars: '0.3000', delta_fp: '1.00', side: 'yes' },
+  })
+}
+
+function trade(script: Script, id: number, ticker: string): void {
+  script.frame(1, {
+    type: 'trade',
+    sid: 4,
+    seq: id,
+    msg: {
+      trade_id: `00000000-0000-4000-8000-${String(id).padStart(12, '0')}`,
+      market_ticker: ticker,
+      yes_price_dollars: '0.4000',
+      no_price_dollars: '0.6000',
+      count_fp: '1.00',
+      taker_side: 'yes',
+      ts_ms: START_MS + id,
+    },
   })
 }
 
@@ -160,4 +179,104 @@ it('starts where a gap of another book is damaged', async () => {
     'before_capture -51200000–10',
     'recorder_down 10–1050',
   ])
+})
+
+it('reads the trades of a book with its next trade, and knows them by their ids', async () => {
+  const data = createDataFolder()
+  const [ticker] = tickers
+  await record(data, 'venueb', (script) => {
+    openBooks(script, tickers)
+    for (const id of [1, 2]) trade(script, id, ticker!)
+  })
+  const pages: unknown[] = []
+  const onAsked = (name: string, [query]: readonly unknown[]): void => {
+    if (name === 'trades' && (query as { limit: number }).limit > 1) pages.push(query)
+  }
+  let beforeTrades = 0
+  await record(
+    data,
+    'venueb',
+    async (script) => {
+      script.wait(1000)
+      connect(script)
+      for (const [index, one] of tickers.entries()) full(script, index + 1, one)
+      await script.stored()
+      beforeTrades = pages.length
+      // The venue sends one again, and a new one.
+      for (const id of [2, 3]) trade(script, id, ticker!)
+      await script.stored()
+    },
+    { fresh: false, onAsked },
+  )
+  expect(beforeTrades).toBe(0)
+  expect(pages).toHaveLength(1)
+  const query = { venue: 'venueb', key: ticker!, order: 'asc', limit: 10 } as const
+  const { rows } = await read(data, (store) => store.trades(query))
+  const ids = Array.from({ length: rows.count }, (_, at) => Number(rows.tradeId[at]!.slice(-1)))
+  expect(ids).toEqual([1, 2, 3])
+  expect(await differences(data)).toEqual([])
+})
+
+it('knows after a start that a trade came after the last book, and our clock was set back', async () => {
+  const data = createDataFolder()
+  const [ticker] = tickers
+  await record(data, 'venueb', (script) => {
+    openBooks(script, [ticker!])
+    script.wait(20_000)
+    trade(script, 1, ticker!)
+  })
+  await record(
+    data,
+    'venueb',
+    async (script) => {
+      script.wait(-19_000)
+      connect(script)
+      full(script, 1, ticker!)
+      // Longer than a silence, but the trade was received later by our clock.
+      script.wait(10_000)
+      change(script, 2, ticker!)
+      await script.stored()
+    },
+    { fresh: false },
+  )
+  const gaps = await gapsOf(data, 'venueb', ticker!)
+  expect(gaps.map((gap) => gap.split(' ')[0])).not.toContain('venue_silent')
+  expect(await differences(data)).toEqual([])
+})
+
+it('looks for no last full book of a book that a killed recorder left open', async () => {
+  const data = createDataFolder()
+  const copy = createDataFolder()
+  await record(data, 'venueb', async (script) => {
+    openBooks(script, tickers)
+    for (let row = 1; row <= 80; row++) {
+      script.wait(10)
+      change(script, BOOKS + row, tickers[0]!)
+    }
+    await script.stored()
+    // As a kill would leave it.
+    cpSync(data.path, copy.path, { recursive: true })
+  })
+  const pages: unknown[] = []
+  const onAsked = (name: string, [query]: readonly unknown[]): void => {
+    if (name === 'books') pages.push(query)
+  }
+  await record(
+    copy,
+    'venueb',
+    async (script) => {
+      script.wait(1000)
+      connect(script)
+      for (const [index, ticker] of tickers.entries()) full(script, index + 1, ticker)
+      change(script, BOOKS + 1, tickers[0]!)
+      await script.stored()
+    },
+    { fresh: false, onAsked },
+  )
+  expect(pages).toHaveLength(BOOKS)
+  expect((await gapsOf(copy, 'venueb', tickers[0]!)).slice(1)).toEqual([
+    'recorder_down 850–1850',
+    'recorder_down 1850–',
+  ])
+  expect(await differences(copy)).toEqual([])
 })

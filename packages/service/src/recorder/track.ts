@@ -44,16 +44,25 @@ export type TrackStart = {
   readonly marks: readonly Mark[]
   /** The newest full book among all stored observations, and its sequence; not needed while there is a gap. */
   readonly full?: Mark & { readonly sequence: number }
-  readonly lastTrade: number
-  /** Ids of the newest stored trades, for finding duplicates. */
-  readonly tradeIds: readonly string[]
-  /** The journal records of the newest stored observation and trade; earlier records are duplicates. */
+  /** When a trade was received that is newer than the newest observation; 0 for none. */
+  readonly laterTrade: number
+  /** True where the store has no trade; else they are learned with the next one. */
+  readonly hasNoTrade: boolean
+  /** The journal record of the newest stored observation; earlier records are duplicates. */
   readonly journal: number
-  readonly tradeJournal: number
   /** The gap that is still open. */
   readonly gap?: Gap
   /** The span before the first observation that is known to be missing. */
   readonly before?: { readonly openTime: Micros; readonly reason: GapReason }
+}
+
+/** What the store holds of the trades of an instrument. */
+export type KnownTrades = {
+  /** When the newest one was received, 0 for none, and its journal record; earlier records are duplicates. */
+  readonly last: number
+  readonly journal: number
+  /** Ids of the newest ones, for finding duplicates. */
+  readonly ids: readonly string[]
 }
 
 /** How a market ended, as far as a book of it needs to know. */
@@ -101,12 +110,10 @@ export class Track implements CapturedBook {
   private framed: Mark | undefined
   private full: (Mark & { readonly sequence: number }) | undefined
   private lastFrame: number
-  private lastTrade: number
-  private readonly tradeIds: Set<string>
+  private trades: { last: number; readonly journal: number; readonly ids: Set<string> } | undefined
   private gap: Gap | undefined
   private before: TrackStart['before']
   private journal: number
-  private readonly tradeJournal: number
   private readonly states: BookStates | undefined
   private readonly rules: BookRules
   /** Levels that observations changed, those of a first full book aside. */
@@ -125,13 +132,11 @@ export class Track implements CapturedBook {
     for (const mark of start.marks) this.keep(mark)
     this.full = start.full
     this.assembler.lastReceived = this.last?.received ?? 0
-    this.lastTrade = start.lastTrade
-    this.tradeIds = new Set(start.tradeIds)
-    this.lastFrame = Math.max(this.last?.received ?? 0, start.lastTrade)
+    this.lastFrame = Math.max(this.last?.received ?? 0, start.laterTrade)
+    if (start.hasNoTrade) this.learnTrades({ last: 0, journal: 0, ids: [] })
     this.gap = start.gap
     this.before = start.before
     this.journal = start.journal
-    this.tradeJournal = start.tradeJournal
   }
 
   /** True while nothing is missing. */
@@ -227,25 +232,37 @@ export class Track implements CapturedBook {
     return [this.gap]
   }
 
+  /** True when `applyTrade` needs no `learnTrades` first. */
+  get knowsTrades(): boolean {
+    return this.trades !== undefined
+  }
+
+  /** Learns what the store holds of the trades: most books have their first one long after a start. */
+  learnTrades({ last, journal, ids }: KnownTrades): void {
+    this.trades = { last, journal, ids: new Set(ids) }
+  }
+
   /** Returns a trade to store, with a received time that never decreases; undefined for a duplicate. */
   applyTrade(trade: Trade): Trade | undefined {
-    if (trade.journal <= this.tradeJournal) return undefined
-    if (this.tradeIds.has(trade.tradeId)) return undefined
-    this.tradeIds.add(trade.tradeId)
-    if (this.tradeIds.size > TRADE_IDS_KEPT) {
-      for (const oldest of this.tradeIds) {
-        this.tradeIds.delete(oldest)
+    const trades = this.trades!
+    const { ids } = trades
+    if (trade.journal <= trades.journal) return undefined
+    if (ids.has(trade.tradeId)) return undefined
+    ids.add(trade.tradeId)
+    if (ids.size > TRADE_IDS_KEPT) {
+      for (const oldest of ids) {
+        ids.delete(oldest)
         break
       }
     }
     this.lastFrame = Math.max(this.lastFrame, trade.received)
-    if (trade.received >= this.lastTrade) {
-      this.lastTrade = trade.received
+    if (trade.received >= trades.last) {
+      trades.last = trade.received
       return trade
     }
-    this.lastTrade++
+    trades.last++
     const flags = (trade.flags ?? 0) | FLAGS.clock_step
-    return { ...trade, received: this.lastTrade as Micros, flags }
+    return { ...trade, received: trades.last as Micros, flags }
   }
 
   private applyChange(event: BookChange, channel: number, gaps: Gap[]): BookOutcome {
