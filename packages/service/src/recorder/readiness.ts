@@ -387,7 +387,8 @@ async function readTrackStart(
   { gap, closing, openTime, captureStarted }: KnownBefore,
 ): Promise<TrackStart> {
   const ref = { venue: instrument.venue, key: instrument.key }
-  const newest = await store.books({ ...ref, order: 'desc', limit: HABIT_SIZE + 1, numbers: true })
+  const reading = { ...ref, order: 'desc', numbers: true, hashes: false } as const
+  const newest = await store.books({ ...reading, limit: HABIT_SIZE + 1 })
   const facts = await store.instrument(ref)
   const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
   const sequence = facts?.lastSequence ?? 0
@@ -475,6 +476,7 @@ async function findFull(store: StoreReader, ref: InstrumentRef): Promise<TrackSt
       order: 'desc',
       limit: FULL_PAGE,
       numbers: true,
+      hashes: false,
       ...(after === undefined ? {} : { after }),
     })
     const full = lastFull(runs)

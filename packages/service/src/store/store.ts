@@ -234,6 +234,8 @@ export type RowQuery = InstrumentRef & {
 export type BookQuery = RowQuery & {
   /** Also read venue numbers and journal places; pages with `native` need them. */
   readonly numbers?: boolean | undefined
+  /** False where nobody asks for the hashes of chunks, which `BookRun.chunk` then lacks. */
+  readonly hashes?: boolean | undefined
 }
 
 /** Runs in ascending order whatever the page's order; a reader of `desc` emits them backwards. */

@@ -190,21 +190,39 @@ export class Bodies {
 
   /** The observations at a place; shared, so callers must not modify them. */
   book(stream: Stream, place: ChunkPlace, numbers: boolean): BookColumns {
-    const name = cacheName(stream, place, numbers)
-    const cached = this.books.get(name)
-    if (cached !== undefined) return cached
+    const cached = this.books.get(cacheName(stream, place, numbers))
+    return cached ?? this.decodeBook(stream, place, numbers, this.open(stream, place))
+  }
+
+  /** The same with a hash of the stored chunk. Packing and a start of the recorder need none, of any stream. */
+  hashedBook(
+    stream: Stream,
+    place: ChunkPlace,
+    numbers: boolean,
+  ): { readonly columns: BookColumns; readonly hash: string } {
+    const cached = this.books.get(cacheName(stream, place, numbers))
+    const known = cached === undefined ? undefined : this.hashes.get(cached)
+    if (cached !== undefined && known !== undefined) return { columns: cached, hash: known }
     const chunk = this.open(stream, place)
+    const columns = cached ?? this.decodeBook(stream, place, numbers, chunk)
+    const hash = this.hashes.get(columns) ?? hashStored(chunk, this.platform)
+    this.hashes.set(columns, hash)
+    return { columns, hash }
+  }
+
+  private decodeBook(
+    stream: Stream,
+    place: ChunkPlace,
+    numbers: boolean,
+    chunk: Chunk,
+  ): BookColumns {
     const { priceDecimals, count, changes } = chunk.header
     const columns = new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
     this.decoder.decode(chunk, this.platform, columns, { numbers })
-    this.hashes.set(columns, hashStored(chunk, this.platform))
-    this.books.set(name, columns)
+    // A process that only reads serves pages next, which name their chunks.
+    if (this.database.readOnly) this.hashes.set(columns, hashStored(chunk, this.platform))
+    this.books.set(cacheName(stream, place, numbers), columns)
     return columns
-  }
-
-  /** A hash of the stored chunk that columns of `book` come from. */
-  hashOf(columns: BookColumns): string | undefined {
-    return this.hashes.get(columns)
   }
 
   /** The SHA-256 of a sealed chunk's content, to which the next chunk of its stream is chained. */

@@ -56,7 +56,7 @@ export class BookReader {
 
   /** The book after the newest row of a stream; the caller must not change it, nor keep it. */
   newestBook(stream: Stream, last: number): Ladder {
-    return this.bookAt(stream, this.stretchAt(stream, last, true), last).ladder
+    return this.bookAt(stream, this.stretchAt(stream, last, true, false), last).ladder
   }
 
   /** The last observation at or before a time, unless the time lies in a gap. */
@@ -99,8 +99,8 @@ export class BookReader {
     return new BucketWalk(this.view, stream, query).run()
   }
 
-  /** The decoded chunk or tail that holds a row; damage throws. */
-  stretchAt(stream: Stream, ordinal: number, numbers: boolean): Stretch {
+  /** The decoded chunk or tail that holds a row, a chunk with its hash unless nobody needs that; damage throws. */
+  stretchAt(stream: Stream, ordinal: number, numbers: boolean, isHashed = true): Stretch {
     if (ordinal >= stream.next) {
       const tail = this.view.bookTail(stream, numbers)
       if (tail !== undefined && tail.first <= ordinal) {
@@ -111,9 +111,10 @@ export class BookReader {
     const place = places[placeOfOrdinal(places, ordinal)]
     if (place === undefined || 'lost' in place) throw missingRows(stream, ordinal)
     const { bodies } = this.view
-    const columns = bodies.book(stream, place, numbers)
     const { first, changesBefore } = place
-    return { columns, first, changesBefore, chunk: bodies.hashOf(columns) }
+    if (!isHashed) return { columns: bodies.book(stream, place, numbers), first, changesBefore }
+    const { columns, hash } = bodies.hashedBook(stream, place, numbers)
+    return { columns, first, changesBefore, chunk: hash }
   }
 
   private forward(stream: Stream, query: BookQuery, end: number): BookPage {
@@ -126,8 +127,8 @@ export class BookReader {
     // A position before the range does not widen it.
     const within =
       query.after !== undefined &&
-      (ordinal > last || this.receivedAt(stream, ordinal, query.numbers) >= start)
-    if (!within) ordinal = this.firstAtOrAfter(stream, start, corrupt)
+      (ordinal > last || this.receivedAt(stream, ordinal, query) >= start)
+    if (!within) ordinal = this.firstAtOrAfter(stream, start, query, corrupt)
     while (ordinal <= last && count < query.limit) {
       const stretch = this.readOrSkip(stream, ordinal, query, corrupt)
       if ('next' in stretch) {
@@ -145,9 +146,7 @@ export class BookReader {
       if (to <= from) break
     }
     const hasMore =
-      count === query.limit &&
-      ordinal <= last &&
-      this.receivedAt(stream, ordinal, query.numbers) < end
+      count === query.limit && ordinal <= last && this.receivedAt(stream, ordinal, query) < end
     if (ordinal > last) this.nameLostTail(stream, end, corrupt)
     return { runs, count, hasMore, corrupt }
   }
@@ -161,8 +160,8 @@ export class BookReader {
     let ordinal = Math.min(last, (query.after ?? Infinity) - 1)
     const within =
       query.after !== undefined &&
-      (ordinal <= stream.removed || this.receivedAt(stream, ordinal, query.numbers) < end)
-    if (!within) ordinal = Math.min(last, this.firstAtOrAfter(stream, end, corrupt) - 1)
+      (ordinal <= stream.removed || this.receivedAt(stream, ordinal, query) < end)
+    if (!within) ordinal = Math.min(last, this.firstAtOrAfter(stream, end, query, corrupt) - 1)
     if (query.after === undefined) this.nameLostTail(stream, end, corrupt)
     while (ordinal > stream.removed && count < query.limit) {
       const stretch = this.readOrSkip(stream, ordinal, query, corrupt)
@@ -183,7 +182,7 @@ export class BookReader {
     const hasMore =
       count === query.limit &&
       ordinal > stream.removed &&
-      this.receivedAt(stream, ordinal, query.numbers) >= start
+      this.receivedAt(stream, ordinal, query) >= start
     return { runs, count, hasMore, corrupt }
   }
 
@@ -200,7 +199,7 @@ export class BookReader {
     corrupt: Gap[],
   ): Stretch | { readonly first: number; readonly next: number } {
     try {
-      return this.stretchAt(stream, ordinal, query.numbers ?? true)
+      return this.stretchAt(stream, ordinal, query.numbers ?? true, query.hashes)
     } catch (error) {
       if (!isDamage(error)) throw error
       const { places } = this.view.directory(stream)
@@ -224,7 +223,12 @@ export class BookReader {
   }
 
   // The first row received at or after a time; the row after the last when there is none.
-  private firstAtOrAfter(stream: Stream, time: number, corrupt: Gap[]): number {
+  private firstAtOrAfter(
+    stream: Stream,
+    time: number,
+    { hashes }: BookQuery,
+    corrupt: Gap[],
+  ): number {
     const { places } = this.view.directory(stream)
     const tail = this.view.tailOf(stream)
     if (tail !== undefined && tail.columns.received[0]! < time) {
@@ -235,7 +239,7 @@ export class BookReader {
     if (place === undefined) return stream.removed + 1
     if (place.lastReceived < time) return place.first + place.count
     try {
-      const stretch = this.stretchAt(stream, place.first, true)
+      const stretch = this.stretchAt(stream, place.first, true, hashes)
       return stretch.first + lastReceivedAtMost(stretch.columns, time - 1) + 1
     } catch (error) {
       if (!isDamage(error)) throw error
@@ -244,14 +248,18 @@ export class BookReader {
     }
   }
 
-  private receivedAt(stream: Stream, ordinal: number, numbers = true): number {
+  private receivedAt(
+    stream: Stream,
+    ordinal: number,
+    { numbers = true, hashes }: BookQuery,
+  ): number {
     const { places } = this.view.directory(stream)
     const place = places[placeOfOrdinal(places, ordinal)]
     if (ordinal < stream.next && place !== undefined && place.first === ordinal) {
       return place.firstReceived
     }
     try {
-      const stretch = this.stretchAt(stream, ordinal, numbers)
+      const stretch = this.stretchAt(stream, ordinal, numbers, hashes)
       return stretch.columns.received[ordinal - stretch.first]!
     } catch (error) {
       if (!isDamage(error)) throw error

@@ -11,16 +11,20 @@ import type { View } from './view.ts'
 
 /** How one kind of rows is decoded and copied. */
 type RowKind<Columns extends HeadColumns> = {
-  readonly create: () => Columns
+  /** With room for some rows. */
+  readonly create: (rows: number) => Columns
   readonly decode: (stream: Stream, place: ChunkPlace) => Columns
   readonly tail: (stream: Stream) => Columns | undefined
   readonly push: (into: Columns, other: Columns, from: number, to: number) => void
 }
 
+// Room for the first rows of a page: a start of the recorder asks for one of every book.
+const FIRST_ROWS = 64
+
 /** A page of trades. */
 export function readTrades(view: View, query: RowQuery): RowPage<TradeColumns> {
   return readRows(view, view.stream(query, 'trade', '', query.knownAt), query, {
-    create: () => new TradeColumns(),
+    create: (room) => new TradeColumns(room),
     decode: (stream, place) => view.bodies.trades(stream, place),
     tail: (stream) => {
       const tail = view.tailOf(stream)
@@ -36,7 +40,7 @@ export function readSamples(
   query: RowQuery & { metric: string },
 ): RowPage<SampleColumns> {
   return readRows(view, view.stream(query, 'sample', query.metric, query.knownAt), query, {
-    create: () => new SampleColumns(),
+    create: (room) => new SampleColumns(room),
     decode: (stream, place) => view.bodies.samples(stream, place),
     tail: (stream) => {
       const tail = view.tailOf(stream)
@@ -52,7 +56,8 @@ function readRows<Columns extends HeadColumns>(
   query: RowQuery,
   kind: RowKind<Columns>,
 ): RowPage<Columns> {
-  const rows = kind.create()
+  const room = Math.min(query.limit + 1, FIRST_ROWS)
+  const rows = kind.create(room)
   const ordinals: number[] = []
   const corrupt: Gap[] = []
   if (stream === undefined) return { rows, ordinals, hasMore: false, corrupt }
@@ -89,7 +94,7 @@ function readRows<Columns extends HeadColumns>(
   }
   if (!hasMore) return { rows, ordinals, hasMore, corrupt }
   // One extra row was read to detect `hasMore`; drop the farthest one.
-  const kept = kind.create()
+  const kept = kind.create(room)
   const skip = down ? 1 : 0
   kind.push(kept, rows, skip, skip + query.limit)
   return { rows: kept, ordinals: ordinals.slice(skip, skip + query.limit), hasMore, corrupt }
