@@ -40,17 +40,25 @@ export function listUnbroken(database: Database, venue: VenueId): Instrument[] {
   })
 }
 
-/** Keeps the sums that follow from gaps; the gap was written, changed or removed in this transaction. */
+/** The market of the instrument of a gap, and what that market is about. */
+export type GapBook = { readonly market: string; readonly asset: string }
+
+/**
+ * Keeps the sums that follow from gaps; the gap was written, changed or removed in this transaction. `book` is what
+ * the caller knows of the instrument, which is looked up otherwise.
+ */
 export function tallyGap(
   database: Database,
   before: Gap | undefined,
   after: Gap | undefined,
+  book?: GapBook,
 ): void {
   const gap = (after ?? before)!
   if (!isOfBooks(gap)) return
-  const market = marketOf(database, gap)
+  const market = book?.market ?? marketOf(database, gap)
   if (!isMarketState(gap.reason)) {
-    const { asset } = market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market)
+    const { asset } =
+      book ?? (market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market))
     const { venue, reason } = gap
     for (const [one, sign] of [
       [before, -1],

@@ -13,8 +13,8 @@ import {
 } from '@priorbook/sdk/domain'
 import type { GapQuery, InstrumentRef } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
-import { tallyGap } from './gap-tally.ts'
-import { checkRow, holds, insertRow } from './row-sum.ts'
+import { tallyGap, type GapBook } from './gap-tally.ts'
+import { checkRow, holds, insertRow, rowSum } from './row-sum.ts'
 
 const COLUMNS = [
   'venue',
@@ -31,30 +31,43 @@ const COLUMNS = [
   'end_journal',
 ]
 
-/** Writes a gap, or closes the open one with the same start; the caller is in a write transaction. */
-export function saveGap(database: Database, gap: Gap): void {
-  const before = findGap(database, gap)
-  writeGap(database, gap)
-  tallyGap(database, before, gap)
-}
-
-function findGap(database: Database, gap: Gap): Gap | undefined {
-  const row = database.get(
-    `SELECT ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`,
-    ...nameOf(gap),
-  )
-  return row === undefined || !holds('gap', COLUMNS, row) ? undefined : toGap(row)
-}
-
 const BY_NAME =
   'venue = ? AND key = ? AND start = ? AND after_sequence = ? AND reason = ? AND scope = ?'
+// One text each: they are run for every book when a recorder starts.
+const FIND = `SELECT id, ${COLUMNS.join(', ')}, sum FROM gap INDEXED BY gap_by_name WHERE ${BY_NAME}`
+const CHANGE = `UPDATE gap SET finish = ?, source_start = ?, source_end = ?, detail = ?, journal = ?,
+  end_journal = ?, sum = ? WHERE id = ?`
+
+/**
+ * Writes a gap, or closes the open one with the same start; the caller is in a write transaction. `book` is what it
+ * knows of the instrument, which is looked up otherwise.
+ */
+export function saveGap(database: Database, gap: Gap, book?: GapBook): void {
+  const row = database.get(FIND, ...nameOf(gap))
+  const before = row === undefined || !holds('gap', COLUMNS, row) ? undefined : asGap(row)
+  if (before === undefined) writeGap(database, gap)
+  else changeGap(database, row!['id'] as number, gap)
+  tallyGap(database, before, gap, book)
+}
+
+function changeGap(database: Database, id: number, gap: Gap): void {
+  const changed = [
+    gap.end ?? null,
+    gap.sourceStart ?? null,
+    gap.sourceEnd ?? null,
+    gap.detail ?? null,
+    gap.journal,
+    gap.endJournal ?? null,
+  ]
+  database.run(CHANGE, ...changed, rowSum('gap', valuesOf(gap)), id)
+}
 
 function nameOf({ venue, key, start, afterSequence, reason, scope }: Gap): Column[] {
   return [venue, key, start, afterSequence, reason, scope]
 }
 
-function writeGap(database: Database, gap: Gap): void {
-  const values: Column[] = [
+function valuesOf(gap: Gap): Column[] {
+  return [
     gap.venue,
     gap.scope,
     gap.key,
@@ -68,11 +81,14 @@ function writeGap(database: Database, gap: Gap): void {
     gap.journal,
     gap.endJournal ?? null,
   ]
+}
+
+function writeGap(database: Database, gap: Gap): void {
   insertRow(
     database,
     'INSERT INTO gap',
     COLUMNS,
-    values,
+    valuesOf(gap),
     `ON CONFLICT (venue, key, start, after_sequence, reason, scope) DO UPDATE SET
      finish = excluded.finish, source_start = excluded.source_start, source_end = excluded.source_end,
      detail = excluded.detail, journal = excluded.journal, end_journal = excluded.end_journal,
@@ -311,6 +327,10 @@ function refuseDamaged(database: Database, query: GapQuery): void {
 
 function toGap(row: Row): Gap {
   checkRow('gap', COLUMNS, row)
+  return asGap(row)
+}
+
+function asGap(row: Row): Gap {
   const time = (name: string): Micros | undefined => (row[name] as Micros | null) ?? undefined
   const end = time('finish')
   const sourceStart = time('source_start')

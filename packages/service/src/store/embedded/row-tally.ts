@@ -1,5 +1,5 @@
-import { DAY_MICROS, startOfDay, type VenueId } from '@priorbook/sdk/domain'
-import { mendBook, moveGaps } from './gap-tally.ts'
+import { DAY_MICROS, startOfDay, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { mendBook, moveGaps, type GapBook } from './gap-tally.ts'
 import { listGaps } from './gaps.ts'
 import { firstReceived, hasSibling, sharesOf } from './recount.ts'
 import { STATE, writeState } from './state.ts'
@@ -38,6 +38,8 @@ export class RowTally {
   /** Days of markets that this commit counted; the view does not show its rows yet. */
   private counted = new Set<string>()
   private readonly facets = new WeakMap<Stream, Facets>()
+  /** What the running commit found of markets, by venue and market: its gaps and its rows ask for the same. */
+  private found = new Map<string, Facets>()
   /** Streams of markets that got another asset or window in this commit. */
   private moves = new Map<Stream, { readonly from: Facets; readonly to: Facets }>()
   /** Moves of commits before this one, whose rows could not be moved yet. */
@@ -65,6 +67,7 @@ export class RowTally {
     this.created = []
     this.fresh = new Set()
     this.counted = new Set()
+    this.found = new Map()
     this.moves = new Map(this.unmoved)
     for (const stream of this.opened) this.accounts.delete(stream)
     this.opened = []
@@ -107,6 +110,14 @@ export class RowTally {
     this.accounts.delete(stream)
   }
 
+  /** What the sums of a gap need to know of its instrument; undefined where that has to be looked up. */
+  bookOf({ scope }: Gap, stream: Stream | undefined): GapBook | undefined {
+    // A rebuilt stream may be of another market than the one that it replaced.
+    if (scope !== 'instrument' || stream?.generation !== 1) return undefined
+    const { venue, market } = stream
+    return { market, asset: this.findFacets(venue, market).asset }
+  }
+
   /**
    * Runs `change`, which may write a revision of a market. If it names another asset or window, what was
    * counted for the market so far moves there: gaps at once, rows when they are committed.
@@ -116,6 +127,7 @@ export class RowTally {
     const from = facetsOf(database, venue, market)
     const result = change()
     const to = facetsOf(database, venue, market)
+    this.found.delete(`${venue} ${market}`)
     if (sameFacets(from, to)) return result
     const keys = new Set<string>()
     for (const { id, key } of listStreamsOfMarket(database, { venue, market })) {
@@ -226,8 +238,18 @@ export class RowTally {
   private facetsOf(stream: Stream): Facets {
     let facets = this.facets.get(stream)
     if (facets === undefined) {
-      facets = facetsOf(this.view.database, stream.venue, stream.market)
+      facets = this.findFacets(stream.venue, stream.market)
       this.facets.set(stream, facets)
+    }
+    return facets
+  }
+
+  private findFacets(venue: VenueId, market: string): Facets {
+    const name = `${venue} ${market}`
+    let facets = this.found.get(name)
+    if (facets === undefined) {
+      facets = facetsOf(this.view.database, venue, market)
+      this.found.set(name, facets)
     }
     return facets
   }

@@ -230,7 +230,7 @@ export class Writer {
     }
     for (const gap of batch.gaps ?? []) {
       if ((gap.endJournal ?? gap.journal) <= applied) continue
-      saveGap(this.database, gap)
+      saveGap(this.database, gap, this.tally.bookOf(gap, this.view.stream(gap, 'book')))
       log.gap(gap)
       told.gaps.push(gap)
     }
