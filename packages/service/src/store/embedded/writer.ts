@@ -51,6 +51,10 @@ const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
 // gives each only a few rows in the time of the default, so a pass waits for this many on average.
 const ROWS_PER_STREAM = 24
 const MOST_TIMES = 5
+// A commit that ends so many gaps opens books, and many more wait behind them: a start, or a socket that is back. Packing
+// then waits, up to this many times the rows of the default: it would take a third of the time until all are open.
+const OPENED_AT_ONCE = 16
+const WAITING_TIMES = 8
 // What it takes to write the part of a stream again, in rows: beside its own rows, those of the part. Rows of books
 // are only copied; the texts of trades are read and written again.
 const ROWS_TO_BEGIN = 32
@@ -133,7 +137,7 @@ export class Writer {
     this.view.advance(group.id)
     try {
       this.tally.moveCommitted()
-      this.packSome()
+      if (!this.opensMany(batches)) this.packSome()
     } catch (error) {
       // The batches are durable anyway; packing is retried after the next commit.
       if (!isOutOfSpace(error)) throw error
@@ -320,6 +324,15 @@ export class Writer {
     group.created.push(stream)
     this.tally.create(stream, received)
     return stream
+  }
+
+  private opensMany(batches: readonly AppendBatch[]): boolean {
+    if (this.view.tail.rows >= this.limits.rows * WAITING_TIMES) return false
+    let opened = 0
+    for (const { gaps } of batches) {
+      for (const { end } of gaps ?? []) if (end !== undefined) opened++
+    }
+    return opened >= OPENED_AT_ONCE
   }
 
   // One bounded packing step after each commit spreads the cost over the appends.
