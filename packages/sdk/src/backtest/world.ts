@@ -10,8 +10,10 @@ import {
 } from '../domain/index.ts'
 import type {
   BookEvent,
+  EventSink,
   MarketEvent,
   ReferenceEvent,
+  ReplayBatch,
   ReplayEvent,
   ReplayGapEvent,
   ReplayInstrument,
@@ -23,6 +25,7 @@ import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-
 import { tradeId } from './matching-engine.ts'
 import { PRICE_ONE, shownPrice } from './money.ts'
 import type { DataEvent } from './feeds/data-feed.ts'
+import type { FedBatch } from './feeds/merge-feeds.ts'
 import { References } from './references.ts'
 import {
   finalPayouts,
@@ -55,7 +58,7 @@ export type WorldCounts = {
  * The recorded books, gaps and records as of now. All runs of a sweep share one world, so the tape is
  * decoded and applied once, whatever the number of strategies.
  */
-export class World implements RunEnvironment {
+export class World implements RunEnvironment, EventSink {
   readonly markets = new Map<string, MarketState>()
   readonly list: MarketState[] = []
   readonly counts: WorldCounts = { trades: 0, samples: 0, revisions: 0, sidelessTrades: 0 }
@@ -126,18 +129,20 @@ export class World implements RunEnvironment {
   }
 
   /** Applies the events of a batch: the loop of every run, in a method of its own to be compiled once. */
-  applyAll(batch: Iterable<ReplayEvent | DataEvent>): void {
+  applyAll(batch: ReplayBatch | FedBatch): void {
+    if ('feed' in batch && batch.feed !== undefined) return batch.feed(this)
     for (const event of batch) this.apply(event)
+  }
+
+  /** Applies a row of a book. */
+  applyRow(event: BookEvent): void {
+    this.reach(event.at)
+    this.applyBook(event)
   }
 
   /** Applies one event; events come in order of received time. */
   apply(event: ReplayEvent | DataEvent): void {
-    const { at } = event
-    if (!this.isStarted) this.start(at)
-    if (at >= this.revisionDue) this.revise(at)
-    // Orders that arrive before this event meet the book before it.
-    if (at > this.due) this.drain(at)
-    this.now = at
+    this.reach(event.at)
     switch (event.kind) {
       case 'book':
         this.applyBook(event)
@@ -162,6 +167,15 @@ export class World implements RunEnvironment {
       case 'data':
         this.applyData(event)
     }
+  }
+
+  // Everything that is due before an event happens before it.
+  private reach(at: number): void {
+    if (!this.isStarted) this.start(at)
+    if (at >= this.revisionDue) this.revise(at)
+    // Orders that arrive before this event meet the book before it.
+    if (at > this.due) this.drain(at)
+    this.now = at
   }
 
   /** Lets time pass without an event. */

@@ -97,8 +97,18 @@ export type ReplayEvent =
   | MarketEvent
   | ReplayGapEvent
 
-/** Consecutive events; a batch is valid until the next one is requested. */
-export type ReplayBatch = Iterable<ReplayEvent>
+/** Takes events in their order. */
+export interface EventSink {
+  apply(event: ReplayEvent): void
+  /** The same for a row of a book, of which there are far more than of all other events. */
+  applyRow(event: BookEvent): void
+}
+
+/**
+ * Consecutive events; a batch is valid until the next one is requested. Where it has `feed`, that hands all of them
+ * to a sink instead, which is faster: the rows of one book come in a plain loop while no other event is due.
+ */
+export type ReplayBatch = Iterable<ReplayEvent> & { feed?(sink: EventSink): void }
 
 /** The identifiers of one instrument of a market. */
 export function contextOf(

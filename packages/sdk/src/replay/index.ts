@@ -2,6 +2,7 @@
 export * from './error.ts'
 export type {
   BookEvent,
+  EventSink,
   MarketEvent,
   ReplayBatch,
   ReplayEvent,

@@ -27,6 +27,7 @@ import type { Piece, Span, StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
 import type {
   BookEvent,
+  EventSink,
   ReferenceEvent,
   ReplayEvent,
   ReplayInstrument,
@@ -58,12 +59,17 @@ export interface Lane {
   isReady: boolean
   /** Returns the next event and moves on: `at` and `isReady` change. */
   shift(): ReplayEvent
+  /** Hands the next event to a sink, and up to `most` in all of those before a time; returns how many. */
+  feed(sink: EventSink, before: number, most: number): number
+  /** The received time of the last event that `feed` handed over. */
+  fedAt: number
 }
 
 /** The rows of one stream, read piece by piece. Subclasses decode them and build events. */
 abstract class RowLane<Columns extends HeadColumns> implements Lane {
   // A number from the start: a field that was undefined once allocates a number with every store.
   at = Infinity
+  fedAt = DOUBLE_ZERO
   isReady = false
   protected columns: Columns | undefined
   protected received: Float64Array = NOTHING
@@ -93,6 +99,12 @@ abstract class RowLane<Columns extends HeadColumns> implements Lane {
 
   protected abstract decode(chunk: Chunk): Columns
   abstract shift(): ReplayEvent
+
+  feed(sink: EventSink, _before: number, _most: number): number {
+    this.fedAt = this.at
+    sink.apply(this.shift())
+    return 1
+  }
 
   /** Moves to the next row; `shift` calls it at its end. */
   protected advance(): void {
@@ -235,6 +247,28 @@ export class BookLane extends RowLane<BookColumns> {
     event.row = row
     this.advance()
     return event
+  }
+
+  override feed(sink: EventSink, before: number, most: number): number {
+    const own = this.columns!
+    if (this.emitted !== own) this.begin(own)
+    const event = this.current!
+    const { received, first, row: from } = this
+    const { flags } = own
+    const to = Math.min(this.to, from + most)
+    let row = from
+    do {
+      event.at = received[row]! as Micros
+      event.sequence = first + row
+      event.flags = shownFlags(flags[row]!)
+      event.row = row
+      sink.applyRow(event)
+      row++
+    } while (row < to && received[row]! < before)
+    this.fedAt = received[row - 1]!
+    this.row = row - 1
+    this.advance()
+    return row - from
   }
 
   private begin(columns: BookColumns): void {
@@ -409,6 +443,7 @@ export class ReferenceLane extends SampleRows {
 /** A sorted list of events in memory: market records and edges of gaps. */
 export class ListLane implements Lane {
   at = Infinity
+  fedAt = DOUBLE_ZERO
   isReady = false
   private readonly events: readonly ReplayEvent[]
   private next = 0
@@ -432,6 +467,12 @@ export class ListLane implements Lane {
     this.at = this.events[this.next]?.at ?? Infinity
     this.isReady = this.next < this.events.length
     return event
+  }
+
+  feed(sink: EventSink, _before: number, _most: number): number {
+    this.fedAt = this.at
+    sink.apply(this.shift())
+    return 1
   }
 }
 

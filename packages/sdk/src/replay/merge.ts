@@ -1,4 +1,4 @@
-import type { ReplayBatch, ReplayEvent } from './event.ts'
+import type { EventSink, ReplayBatch, ReplayEvent } from './event.ts'
 import type { Lane } from './lane.ts'
 
 // Max events per batch, so that the reader can yield to the event loop between batches.
@@ -85,6 +85,21 @@ export class Merger implements Iterable<ReplayEvent> {
     result.done = true
     result.value = undefined
     return result
+  }
+
+  /** Hands the events of the batch to a sink, those of one lane in a run while they come before the others'. */
+  feed(sink: EventSink): void {
+    while (this.left > 0) {
+      const lane = this.switchLane()
+      if (lane === undefined) break
+      // Times are whole numbers: with 1 more, events of the same time come before the bound too.
+      const before = this.current < this.boundLane ? this.bound + 1 : this.bound
+      const count = lane.feed(sink, before, this.left)
+      this.emittedAt = lane.fedAt
+      this.left -= count
+      this.emitted += count
+    }
+    this.left = 0
   }
 
   /** Continues with the lane of the next event; undefined where it must load first. */

@@ -19,6 +19,7 @@ import {
   type TestRow,
 } from './container.testing.ts'
 import { ReplayError } from './error.ts'
+import type { BookEvent, ReplayEvent } from './event.ts'
 import { createReplayPlatform } from './replay-node.ts'
 import { replay, type Replay, type ReplayOptions } from './replay.ts'
 import type { ByteStore, FileSource, StreamSource } from './source.ts'
@@ -80,6 +81,14 @@ const replayOf = (
 async function linesOf(source: Replay): Promise<string[]> {
   const lines: string[] = []
   for await (const batch of source) for (const event of batch) lines.push(lineOf(event))
+  return lines
+}
+
+/** The same lines through `feed`, in which the rows of one book come in a loop of their own. */
+async function fedLines(source: Replay): Promise<string[]> {
+  const lines: string[] = []
+  const apply = (event: ReplayEvent): void => void lines.push(lineOf(event))
+  for await (const batch of source) batch.feed!({ apply, applyRow: apply })
   return lines
 }
 
@@ -165,8 +174,9 @@ test('events of the same received time are sorted by kind, then by instrument', 
     '9 sample K1 2',
     '9 gap open K2',
   ])
-  const [first] = await linesOf(replayOf([file]))
-  expect(first).toBe(`${START + 5} market ${JSON.stringify(record)}`)
+  const lines = await linesOf(replayOf([file]))
+  expect(lines[0]).toBe(`${START + 5} market ${JSON.stringify(record)}`)
+  expect(await fedLines(replayOf([file]))).toEqual(lines)
 })
 
 /** Random streams of some venues, cut into chunks and files anywhere. */
@@ -260,19 +270,22 @@ test('streams split into any files and blocks give the events and books of a pla
       }
       wanted.sort((a, b) => a.at - b.at || (a.order < b.order ? -1 : 1))
       const found: string[] = []
+      const fed: string[] = []
       const made = files.map((file) => file.finish())
+      const lineOfBook = ({ instrument, sequence, ladder, at }: BookEvent): string => {
+        const side = (levels: { price: number[]; size: number[] }): string =>
+          levels.price.map((price, place) => `${price}x${levels.size[place]}`).join(' ')
+        return `${at} ${instrument.venue}:${instrument.key}:${sequence} ${side(ladder.bids())} | ${side(ladder.asks())}`
+      }
       for await (const batch of replayOf(made, { start, end }, block)) {
-        for (const event of batch) {
-          if (event.kind !== 'book') continue
-          const { instrument, sequence, ladder, at } = event
-          const side = (levels: { price: number[]; size: number[] }): string =>
-            levels.price.map((price, place) => `${price}x${levels.size[place]}`).join(' ')
-          found.push(
-            `${at} ${instrument.venue}:${instrument.key}:${sequence} ${side(ladder.bids())} | ${side(ladder.asks())}`,
-          )
-        }
+        for (const event of batch) if (event.kind === 'book') found.push(lineOfBook(event))
+      }
+      const applyRow = (event: BookEvent): void => void fed.push(lineOfBook(event))
+      for await (const batch of replayOf(made, { start, end }, block)) {
+        batch.feed!({ apply: () => undefined, applyRow })
       }
       expect(found).toEqual(wanted.map(({ line }) => line))
+      expect(fed).toEqual(found)
     },
   )
   await fc.assert(property, {
