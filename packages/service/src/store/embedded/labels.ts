@@ -1,5 +1,5 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
 import type { Column, Database } from './database.ts'
+import { keptDiffers } from './kept-differs.ts'
 import type { ListTables } from './listed.ts'
 import { draftWords, splitTags, tagWord } from './words.ts'
 
@@ -93,7 +93,7 @@ export function checkLabels(database: Database, { label, listing, number }: List
   )
   if (found === undefined) return
   const name = `${number} ${String(found['id'])}`
-  throw new PriorbookError('corrupt_row', `${name} is listed otherwise under a tag`)
+  throw keptDiffers(`${name} is listed otherwise under a tag`)
 }
 
 function placeIn({ number }: ListTables): string {

@@ -123,7 +123,8 @@ function joinFamilies(
   return { family, line: joinFamily(database, named, length, oldLine) }
 }
 
-function numberOf(text: string | undefined): number | null {
+/** A decimal as lists sort it; null where there is none. */
+export function numberOf(text: string | undefined): number | null {
   const value = Number(text ?? Number.NaN)
   return Number.isFinite(value) ? value : null
 }

@@ -21,7 +21,7 @@ import { createReader } from './reader.ts'
 import { makePacks, type MadePack } from './packs/make-packs.ts'
 import { planPacks, type PackGroup, type PackPlan } from './packs/plan-packs.ts'
 import { replaceByPack } from './packs/replace-by-pack.ts'
-import { isListed, makeKept } from './recount.ts'
+import { isListed, makeKept, recount } from './recount.ts'
 import { removeOlder, removeStep, type RemovalOrder, type RemovalStep } from './retention.ts'
 import { SCHEMA_VERSION } from './schema.ts'
 import { forgetSealed, readSealed, type SealedStep } from './sealed-queue.ts'
@@ -102,6 +102,8 @@ export type EmbeddedStore = Store & {
   forgetSealed(step: SealedStep): Promise<void>
   /** Finds chunks from before a time that may be packed, of some streams behind a number. */
   planPacks(before: number, after: number): Promise<PackPlan>
+  /** Makes all lists and sums again from the rows. */
+  recount(progress?: Progress): Promise<void>
   /** Packs such chunks, and compares what can be read from the packs with them; for readers, too. */
   makePacks(group: PackGroup): Promise<readonly MadePack[]>
   /** Puts a pack in the place of its chunks; false where they changed since, or the pack does not give them. */
@@ -252,6 +254,7 @@ function createStore(
     packedPosition: (venue) => session.read(() => readState(database, STATE.packed(venue))),
     readSealed: () => session.read(() => readSealed(database, platform)),
     forgetSealed: (step) => session.write(() => forgetSealed(database, step)),
+    recount: (progress) => session.write(() => recount(view, progress)),
     planPacks: (before, after) => session.read(() => planPacks(view, before, after)),
     makePacks: (group) => session.read(() => makePacks(view, platform, group)),
     replaceByPack: (made) => session.write(() => replaceByPack(view, platform, made)),

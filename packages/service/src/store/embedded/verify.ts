@@ -1,17 +1,18 @@
 import {
   checkBook,
   instrumentName,
-  PriorbookError,
   type ErrorCode,
   type VenueId,
   type Violation,
 } from '@priorbook/sdk/domain'
 import {
   applyRow,
+  CHUNK_KINDS,
   chunkHash,
   Ladder,
   loadBase,
   type BookColumns,
+  type ChunkKind,
   type TapePlatform,
 } from '@priorbook/sdk/tape'
 import type { Problem, Progress, VerifyReport } from '../store.ts'
@@ -20,16 +21,16 @@ import { listRevisions } from './catalog.ts'
 import { lastColdHash } from './cold/cold-places.ts'
 import { isSealed, type ChunkPlace } from './directory.ts'
 import { gapsFrom } from './gaps.ts'
-import { hasLabels, type LabelPlace } from './labels.ts'
-import { MARKET_TABLES } from './listed.ts'
-import { checkKept } from './recount.ts'
+import { keptDiffers } from './kept-differs.ts'
+import { ListCheck } from './list-check.ts'
+import { checkKept, firstReceived } from './recount.ts'
 import { listQuarantine } from './quarantine.ts'
-import { checkStates } from './state.ts'
+import { checkStates, readState, STATE } from './state.ts'
 import { readStream, type Stream } from './streams.ts'
 import type { View } from './view.ts'
-import { searchTextOf, tagsOf, type WordPlace } from './words.ts'
 
 const SLICE = 1000
+const KEPT = 'kept lists and sums'
 
 /** Checks everything: the file, every row's checksum, every chunk, chain, order and book. */
 export class Verifier {
@@ -37,6 +38,11 @@ export class Verifier {
   private readonly platform: TapePlatform
   private readonly problems: Problem[] = []
   private readonly counts = { chunks: 0, book: 0, trade: 0, sample: 0 }
+  /** What the streams of each venue give, in place of what is kept. */
+  private readonly sums = new Map<
+    VenueId,
+    { observations: number; readonly first: Map<ChunkKind, number> }
+  >()
 
   constructor(view: View, platform: TapePlatform) {
     this.view = view
@@ -54,9 +60,10 @@ export class Verifier {
     this.view.bodies.forgetPacks()
     this.checkStreams(progress)
     this.attempt('gaps', () => this.checkGaps())
-    this.attempt('kept lists and sums', () => checkKept(this.view.database))
+    this.attempt(KEPT, () => checkKept(this.view.database))
     this.attempt('quarantine', () => this.checkQuarantine())
     this.attempt('markets', () => this.checkMarkets())
+    if (this.problems.length === 0) this.attempt(KEPT, () => this.checkSums())
     const { chunks, book, trade, sample } = this.counts
     const { problems } = this
     return { chunks, observations: book, trades: trade, samples: sample, problems }
@@ -127,7 +134,11 @@ export class Verifier {
       progress?.(done++, total, 'streams')
       this.attempt(`stream ${id}`, () => {
         const stream = readStream(database, id)
-        if (stream.knownTo === null) this.checkStream(this.view.streamById(id))
+        if (stream.knownTo !== null) return
+        const own = this.view.streamById(id)
+        const before = this.counts.book
+        this.checkStream(own)
+        this.countStream(own, before)
       })
     })
   }
@@ -154,26 +165,48 @@ export class Verifier {
 
   private checkMarkets(): void {
     const { database } = this.view
+    const lists = new ListCheck(database)
     this.eachId('market', (id) => {
-      const row = database.get('SELECT venue, market FROM market WHERE id = ?', id)!
+      const row = database.get('SELECT venue, market, sort_time FROM market WHERE id = ?', id)!
       const venue = row['venue'] as VenueId
       const market = row['market'] as string
       this.attempt(`market ${venue}:${market}`, () => {
         const all = listRevisions(database, venue, market, { limit: Number.MAX_SAFE_INTEGER })
-        const listed = database.get('SELECT text, tags, open FROM listing WHERE id = ?', id) as
-          | (WordPlace & LabelPlace)
-          | undefined
-        const record = all.at(-1)?.record
-        const isListed =
-          record !== undefined &&
-          listed?.text === searchTextOf(record) &&
-          listed.tags === tagsOf(record) &&
-          hasLabels(database, MARKET_TABLES, id, listed)
-        if (!isListed) {
-          throw new PriorbookError('corrupt_row', 'it is not listed as it is')
-        }
+        lists.market(id, all.at(-1)?.record, row['sort_time'] as number)
       })
     })
+    // What damaged rows give is not known.
+    if (this.problems.length === 0) this.attempt(KEPT, () => lists.end())
+  }
+
+  // The sums of days, and where each kind of row begins, as lists of coverage have them.
+  private checkSums(): void {
+    const { database } = this.view
+    // They are made again by the next opening for writing.
+    if (readState(database, STATE.counted) !== 1) return
+    for (const [venue, { observations, first }] of this.sums) {
+      const day = database.get('SELECT sum(observations) AS n FROM day WHERE venue = ?', venue)!
+      if ((day['n'] ?? 0) !== observations) {
+        const said = `the days of ${venue} count ${String(day['n'] ?? 0)} observations`
+        throw keptDiffers(`${said}, but ${observations} are stored`)
+      }
+      for (const [kind, time] of first) {
+        const sql = 'SELECT min(first) AS first FROM extent WHERE venue = ? AND kind = ?'
+        const said = database.get(sql, venue, CHUNK_KINDS.indexOf(kind))!['first']
+        if (said === null || Number(said) > time) {
+          throw keptDiffers(`the first ${kind} of ${venue} is older than the lists say`)
+        }
+      }
+    }
+  }
+
+  private countStream(stream: Stream, before: number): void {
+    const first = firstReceived(this.view, stream)
+    if (first === undefined) return
+    const sum = this.sums.get(stream.venue) ?? { observations: 0, first: new Map() }
+    this.sums.set(stream.venue, sum)
+    if (stream.kind === 'book') sum.observations += this.counts.book - before
+    sum.first.set(stream.kind, Math.min(sum.first.get(stream.kind) ?? Infinity, first))
   }
 
   private eachId(table: string, look: (id: number) => void): void {
