@@ -18,10 +18,11 @@ import { readTable, type TableSnapshot } from '../lake/iceberg/read-table.testin
 import { createBulkCaller } from '../api/bulk/bulk.testing.ts'
 import { makeMarket } from '../api/bulk/generated-market.testing.ts'
 import { readParquet } from '../api/bulk/read-back.testing.ts'
+import { after, MarketWriter, roundOfB } from '../api/contracts/contract-tape.testing.ts'
 import { lockLake } from '../lake/lake-lock.ts'
 import type { LakeManifest } from '../lake/lake-manifest.ts'
 import { writeLake, type LakeOrder } from '../lake/write-lake.ts'
-import { toDataFolder } from '../lib/data-folder.ts'
+import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { withMethods } from '../lib/with-methods.ts'
 import { openFolderObjects } from '../objects/folder-objects.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
@@ -189,6 +190,42 @@ describe('an Iceberg table of a lake', () => {
     await expectTable(lake)
   }, 3_600_000)
 
+  it('keeps its log of snapshots in their order, and forgets it up to one that is gone', async () => {
+    const lake = join(home, 'logged')
+    const [tape, other] = [toDataFolder(join(home, 'by-day')), toDataFolder(join(home, 'by-day-2'))]
+    const history: LogEntry[] = []
+    /** Runs the command, and compares the log with the snapshots that were the newest one after another. */
+    const publish = async (path: string, ...more: string[]): Promise<readonly LogEntry[]> => {
+      const args = ['--to', lake, '--data', path, '--iceberg', ...more]
+      expect(await callServer('lake', ...args)).toMatchObject({ code: 0 })
+      const version = readFileSync(join(lake, TABLE, 'version-hint.text'), 'utf8')
+      const text = readFileSync(join(lake, TABLE, `v${version}.metadata.json`), 'utf8')
+      const metadata = JSON.parse(text) as LoggedMetadata
+      const { snapshots, 'snapshot-log': log } = metadata
+      const newest = snapshots.find((one) => one['snapshot-id'] === metadata['current-snapshot-id'])
+      const { 'snapshot-id': id, 'timestamp-ms': time } = newest!
+      if (history.at(-1)?.['snapshot-id'] !== id) {
+        history.push({ 'snapshot-id': id, 'timestamp-ms': time })
+      }
+      const kept = new Set(snapshots.map((one) => one['snapshot-id']))
+      const gone = history.findLastIndex((one) => !kept.has(one['snapshot-id']))
+      expect(log).toEqual(history.slice(gone + 1))
+      const times = log.map((one) => one['timestamp-ms'])
+      expect(times).toEqual(times.toSorted((a, b) => a - b))
+      return log
+    }
+    for (const [at, day] of [2, 3, 4, 5].entries()) {
+      await writeDays(tape, at === 0 ? [1, day] : [day])
+      expect(await publish(tape.path)).toHaveLength(at + 1)
+    }
+    expect(await publish(tape.path)).toHaveLength(4)
+    // Of the fourth day another tape has more rows, so that the snapshots which name its files end.
+    await writeDays(other, [1, 2, 3, 4, 4, 5])
+    const log = await publish(other.path, '--rewrite')
+    expect(log).toHaveLength(1)
+    expect(history).toHaveLength(5)
+  })
+
   it('follows a manifest that a killed run left, before files of an earlier one are removed', async () => {
     const lake = join(home, 'behind')
     await write(lake, '--iceberg')
@@ -327,6 +364,27 @@ async function expectWhole(lake: string, wanted = ids): Promise<LakeManifest> {
 }
 
 /** The table has exactly the files of the manifest, and its folder only what its snapshots need. */
+type LogEntry = { readonly 'snapshot-id': number; readonly 'timestamp-ms': number }
+type LoggedMetadata = {
+  readonly 'current-snapshot-id': number
+  readonly snapshots: readonly LogEntry[]
+  readonly 'snapshot-log': readonly LogEntry[]
+}
+
+/** Goes on in a tape with a book on each of some days, one after another. */
+async function writeDays({ tape }: DataFolder, days: readonly number[]): Promise<void> {
+  const store = openEmbeddedStore({ file: tape })
+  const journal = await store.appliedPosition('venueb')
+  const seconds = (day: number, row: number): number => (day - 100) * 86_400 + row
+  const record = roundOfB({ openTime: after(seconds(0, 0)) })
+  const market = new MarketWriter(store, record, journal)
+  if (journal === 0) await market.record(record, seconds(days[0]!, 0))
+  for (const [index, day] of days.entries()) {
+    await market.book(seconds(day, index + 1), [[`0.4${index}`, '10']], [['0.6', `1${day}`]])
+  }
+  await store.close()
+}
+
 async function expectTable(lake: string): Promise<readonly TableSnapshot[]> {
   const newest = globSync(`_manifests/${BOOKS}/*.json`, { cwd: lake }).sort().at(-1)!
   const manifest = JSON.parse(readFileSync(join(lake, newest), 'utf8')) as LakeManifest

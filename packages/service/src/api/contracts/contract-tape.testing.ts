@@ -130,10 +130,12 @@ export class MarketWriter {
   readonly instrument: Instrument
   readonly #store: Store
   readonly #assembler: BookAssembler
-  #journal = 2_000_000
+  #journal: number
   #trades = 0
 
-  constructor(store: Store, record: MarketRecord) {
+  /** `journal` is the last record of the journal that the store knows. */
+  constructor(store: Store, record: MarketRecord, journal = 2_000_000) {
+    this.#journal = journal
     const { venue, marketId: market } = record
     this.instrument = { venue, market, key: keyOf(record) }
     this.#store = store
