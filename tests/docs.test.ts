@@ -256,6 +256,30 @@ describe('the docs say what the code says', () => {
     }
     expect([...named].filter((name) => scripts[name] === undefined)).toEqual([])
   })
+
+  it('gives servers that run on one machine ports of their own', () => {
+    const shared: string[] = []
+    let blocks = 0
+    for (const file of globSync('{*.md,docs/**/*.md}', { cwd: root })) {
+      for (const [, block] of read(file).matchAll(/^```sh\n([\s\S]*?)^```$/gm)) {
+        const servers = block!.match(/priorbook-server serve .*/g) ?? []
+        // Servers on machines of their own need not name a port.
+        if (!servers.some((line) => line.includes('-port '))) continue
+        blocks++
+        for (const [option, usual] of [
+          ['--port', '8780'],
+          ['--ops-port', '9464'],
+        ] as const) {
+          const used = servers
+            .filter((line) => line.includes('--recorder '))
+            .map((line) => new RegExp(`${option} (\\d+)`).exec(line)?.[1] ?? usual)
+          if (new Set(used).size < used.length) shared.push(`${file}: ${option}`)
+        }
+      }
+    }
+    expect(blocks).toBeGreaterThan(0)
+    expect(shared).toEqual([])
+  })
 })
 
 const UNKNOWN = 'unsupported_format'
