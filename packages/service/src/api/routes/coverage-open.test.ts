@@ -3,7 +3,7 @@ import type { Gap } from '@priorbook/sdk/domain'
 import type { CalendarDayJson } from '@priorbook/sdk/wire'
 import { expect, it, onTestFinished } from 'vitest'
 import type { AppendBatch } from '../../store/store.ts'
-import { at, B_MARKET, createCatalogueStore } from '../pages/fixture.testing.ts'
+import { A_MARKET, A_TOKENS, at, B_MARKET, createCatalogueStore } from '../pages/fixture.testing.ts'
 import { createTestServer } from '../server.testing.ts'
 
 const NOON_SECONDS = 12 * 3600
@@ -70,6 +70,20 @@ it('counts an open gap on each of its days', async () => {
     reasons.map(({ gaps, gap_ms: ms }) => [gaps, Number(ms) / 3.6e6]),
   )
   expect(hours).toEqual([[[1, 24]], [[1, 24]], [[1, 12]]])
+})
+
+it('counts no removed samples, which are not books', async () => {
+  const range = 'start_time=2026-08-05&end_time=2026-08-06'
+  const without = await calendars({ venue: 'venuea', gaps: [] }, 500)
+  const series = { ...gap('venuea', A_TOKENS[0], 10), reason: 'retention', end: at(20) } as const
+  const withGap = await calendars({ venue: 'venuea', gaps: [series] }, 500)
+  expect(await withGap(range)).toEqual(await without(range))
+  const book = await calendars({ venue: 'venuea', gaps: [{ ...series, key: A_MARKET }] }, 500)
+  expect((await book(range)).data[0]!.reasons).toContainEqual({
+    reason: 'retention',
+    gaps: 1,
+    gap_ms: 10_000,
+  })
 })
 
 it('counts no gap of a feed of trades, which are not books', async () => {

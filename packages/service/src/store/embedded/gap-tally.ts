@@ -56,6 +56,7 @@ export function tallyGap(
   const gap = (after ?? before)!
   if (!isOfBooks(gap)) return
   const market = book?.market ?? marketOf(database, gap)
+  if (market === undefined && isOfSeries(gap)) return
   if (!isMarketState(gap.reason)) {
     const { asset } =
       book ?? (market === undefined ? { asset: '' } : facetsOf(database, gap.venue, market))
@@ -78,6 +79,11 @@ export function tallyGap(
 export function isOfBooks({ venue, key }: Pick<Gap, 'venue' | 'key'>): boolean {
   if (parseReferenceKey(key) !== undefined || isBackfillKey(key)) return false
   return VENUES[venue].tradesKey !== key
+}
+
+// Rows that were removed or damaged were stored: where no book has the key, they are samples.
+function isOfSeries({ scope, reason }: Gap): boolean {
+  return scope === 'instrument' && (reason === 'retention' || reason === 'corrupt')
 }
 
 /** Moves the closed gaps of an instrument to the sums of another asset. */
