@@ -183,6 +183,20 @@ describe('commands that read', () => {
     }
   }, 60_000)
 
+  it('end at Ctrl-C while a replay waits for the recorded pace, of files and over the socket', async () => {
+    const { first, last } = api.busiest.venueb
+    const range = ['--start', String(first), '--end', String(last + 1)]
+    await run(['download', market, '-f', 'tape', '-o', at('paced.pbx')])
+    // A second of the record takes days.
+    for (const args of [[at('paced.pbx')], [market, ...range]]) {
+      const paced = await spawnProgram(['replay', ...args, '--speed', '0.00001'], 0)
+      expect([args, paced.status, paced.err]).toEqual([args, 130, ''])
+      const shown = lines(paced.out)
+      expect(shown.length).toBeGreaterThan(0)
+      expect(shown.length).toBeLessThan(api.busiest.venueb.rows)
+    }
+  }, 60_000)
+
   it('watch without a terminal, line by line, until they are stopped', async () => {
     const watched = await spawnProgram(['watch', market, '--json'], 500)
     expect(watched.status).toBe(130)
