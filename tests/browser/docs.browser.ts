@@ -246,6 +246,8 @@ describe('/docs', () => {
         await page.locator('.guide h1').waitFor()
         const text = await page.locator('.guide').innerText()
         const source = readFileSync(join(docs, `${name}.md`), 'utf8')
+        const heading = await page.locator('.guide h1').innerText()
+        await expect.poll(() => page.title()).toBe(`${heading} · Priorbook`)
         // Words between blanks are the same in the source and on the page.
         const words = source.replaceAll(/!\[[^\]]*\]\([^)]*\)|```\w*/g, '')
         for (const word of new Set(words.match(/(?<=\s)[a-z]{4,}(?=\s)/gi))) {

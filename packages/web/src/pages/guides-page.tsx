@@ -1,4 +1,5 @@
 import { useEffect, useMemo } from 'preact/hooks'
+import { useSubject } from '../app/title.ts'
 import { useLoad } from '../app/use-load.ts'
 import { guideLink, parseMarkdown, type Block, type Inline } from '../model/markdown.ts'
 import { EmptyNote } from '../ui/trouble-note.tsx'
@@ -77,6 +78,8 @@ function Guide({ guide }: { readonly guide: string }) {
   const file = GUIDES.get(guide)
   const load = useLoad(async () => (await file?.()) ?? '', [guide])
   const blocks = useMemo(() => parseMarkdown(load.data ?? ''), [load.data])
+  const heading = /^# (.+)$/m.exec(load.data ?? '')?.[1]
+  useSubject(heading)
   useEffect(() => {
     if (location.hash !== '') document.getElementById(location.hash.slice(1))?.scrollIntoView()
   }, [blocks])

@@ -25,6 +25,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   market: 'Market',
   event: 'Event',
   contract: 'Compare',
+  guides: 'Guides',
   key: 'Your key',
   nowhere: 'Not found',
 }
