@@ -82,6 +82,8 @@ export type App = {
   /** The context and grant of the demo, where there is one. */
   readonly demo: { readonly context: ApiContext; readonly grant: PlanGrant } | undefined
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void
+  /** The answers that are under way. */
+  readonly queue: Pick<FairQueue, 'isAnswering' | 'hasUnsent'>
 }
 
 // Longer values are refused by their own parameter, which names them.
@@ -154,19 +156,20 @@ export function createApp(options: AppOptions, parts: AppParts): App {
   return {
     context,
     demo,
+    queue,
     handle(request, response) {
       const { pending, found } = arrive(request, response)
-      const trouble = hostProblem(request)
-      if (trouble !== undefined) {
-        pending.problem(trouble)
-        return
-      }
       // Who opens an address in a browser gets a page; programs get a problem, after their key was checked.
       const isLost = found === NOWHERE && isPageLoad(request)
       const { file: own, isStartKey = false } = found.place
       const file = isLost ? options.web?.page : own
-      if (file !== undefined || isStartKey) pending.routeId = 'explorer'
       const answer = (): void => {
+        const trouble = hostProblem(request)
+        if (trouble !== undefined) {
+          pending.problem(trouble)
+          return
+        }
+        if (file !== undefined || isStartKey) pending.routeId = 'explorer'
         if (isStartKey) sendStartKey(pending, options.startKey)
         else if (file === undefined) dispatcher.start({ pending, target: toTarget(found) })
         else sendWebFile(pending, file, isLost ? 404 : 200)

@@ -89,7 +89,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
     log?.error({ why }, 'the certificate was not loaded; the one before is used')
   const timeouts = { ...TIMEOUTS, ...options.timeouts }
   const { server: http, certificate } = openServer(timeouts, options.tls, trouble)
-  const sockets = serve(http, app, timeouts, refuse, (socket) => {
+  serve(http, app, timeouts, refuse, (socket) => {
     const problem = new Problem('not_implemented', 'this is no proxy: it does not take CONNECT')
     // A client that does not close its side would keep the socket for ever.
     socket.end(toProblemResponse(problem, nextRequestId()), () => socket.destroy())
@@ -105,7 +105,7 @@ export function createApiServer(options: ApiServerOptions): ApiServer {
       const end = performance.now() + deadlineMs
       certificate?.close()
       await stream.close(deadlineMs)
-      await closeServer(http, sockets, end - performance.now())
+      await closeServer(http, app.queue, end - performance.now())
     },
   }
 }
@@ -134,24 +134,15 @@ function openServer(
   return { server, certificate: watchCertificate(tls, first, use, onTrouble) }
 }
 
-// Returns the open sockets that have sent a request.
 function serve(
   server: AnyServer,
   app: App,
   timeouts: Timeouts,
   onClientError: (error: Error, socket: Socket) => void,
   onConnect: (socket: Socket) => void,
-): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>()
-  const answers = closeIdleSockets(server, timeouts.idleMs)
+): void {
+  closeIdleSockets(server, app.queue, timeouts.idleMs)
   server.on('request', (request, response) => {
-    const { socket } = request
-    answers.begin(socket)
-    response.once('close', () => answers.end(socket))
-    if (!sockets.has(socket)) {
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-    }
     if (!server.listening) response.setHeader('Connection', 'close')
     app.handle(request, response)
   })
@@ -165,24 +156,17 @@ function serve(
     onConnect(socket)
   })
   server.on('clientError', (error, socket) => onClientError(error, socket as Socket))
-  return sockets
 }
 
 /**
  * Closes sockets without traffic. A socket whose answer is still being made stays open: a file is made once before its
  * first byte is sent where it has to be measured or converted, which can take minutes.
  */
-function closeIdleSockets(
-  server: AnyServer,
-  idleMs: number,
-): { begin(socket: Socket): void; end(socket: Socket): void } {
-  const open = new WeakMap<Socket, number>()
-  const add = (socket: Socket, count: number): void =>
-    void open.set(socket, (open.get(socket) ?? 0) + count)
+function closeIdleSockets(server: AnyServer, queue: App['queue'], idleMs: number): void {
   server.setTimeout(idleMs)
   server.on('timeout', (socket: Socket) => {
     // Bytes that wait in the socket mean that the client does not read.
-    const isMaking = (open.get(socket) ?? 0) > 0 && socket.writableLength === 0
+    const isMaking = queue.isAnswering(socket) && socket.writableLength === 0
     if (!isMaking) {
       socket.destroy()
       return
@@ -191,7 +175,6 @@ function closeIdleSockets(
     socket.setKeepAlive(true, idleMs)
     socket.setTimeout(idleMs)
   })
-  return { begin: (socket) => add(socket, 1), end: (socket) => add(socket, -1) }
 }
 
 async function listen(
@@ -214,14 +197,12 @@ async function listen(
 // none is closed, here or by `close` of an HTTP server, while a socket has something to send.
 async function closeServer(
   server: AnyServer,
-  sockets: ReadonlySet<Socket>,
+  queue: App['queue'],
   deadlineMs: number,
 ): Promise<void> {
   if (!server.listening) return
   const closeIdle = (): void => {
-    if (![...sockets].some(({ writableLength }) => writableLength > 0)) {
-      server.closeIdleConnections()
-    }
+    if (!queue.hasUnsent()) server.closeIdleConnections()
   }
   const idle = setInterval(closeIdle, CLOSE_IDLE_MS)
   const timer = setTimeout(() => server.closeAllConnections(), deadlineMs)

@@ -123,7 +123,7 @@ export async function answerPage(
 
   // From here on nothing may await: the renderer's bytes are shared between requests.
   const next = { nextCursor, isFinal }
-  const beside: Beside = { notices, receipt, gaps: gapsBeside(record, gaps) }
+  const beside = (): Beside => ({ notices, receipt, gaps: gapsBeside(record, gaps) })
   if (request.format === 'ndjson') {
     const keys = instruments.map(({ key }) => key)
     const body = toLines(rows.parts, keys, gaps, {
@@ -133,12 +133,13 @@ export async function answerPage(
       notices,
       receipt,
     })
-    return { kind: 'text', contentType: 'application/x-ndjson', body, beside, ...next }
+    return { kind: 'text', contentType: 'application/x-ndjson', body, beside: beside(), ...next }
   }
   if (request.format === 'csv') {
     const body = request.leasePage()
     kind.render('csv', rows.parts, target, body)
-    return { kind: 'text', contentType: 'text/csv; charset=utf-8', body, beside, ...next }
+    const contentType = 'text/csv; charset=utf-8'
+    return { kind: 'text', contentType, body, beside: beside(), ...next }
   }
   const meta: Meta = {
     range: rangeOf(walk, style),

@@ -30,7 +30,9 @@ export async function findTarget(
 ): Promise<BookTarget> {
   const cache = await cacheOf(context.store, address.venue)
   const { path, grant, query } = request
-  const { record } = await findMarket(context, address, path, grant, (_, id) => cache.market(id))
-  const instruments = chooseOutcomes(await instrumentsOf(context, record), query)
+  const found = findMarket(context, address, path, grant, (_, id) => cache.market(id))
+  const { record } = found instanceof Promise ? await found : found
+  const listed = instrumentsOf(context, record)
+  const instruments = chooseOutcomes(listed instanceof Promise ? await listed : listed, query)
   return { record, instruments, cache }
 }

@@ -29,7 +29,7 @@ export async function cacheOf(store: StoreReader, venue: VenueId): Promise<Venue
   if (cache?.position !== position || cache.version !== version) {
     cache = new VenueCache(store, venue, { position, version, stamp })
     venues.set(venue, cache)
-  }
+  } else cache.stamp = stamp
   return cache
 }
 
@@ -50,12 +50,15 @@ type CachedMarket = {
   readonly states: Map<number, { readonly state: MarketState; until: number }>
 }
 
-/** Markets and gaps of one venue at one applied position. */
+/**
+ * Markets and gaps of one venue at one applied position. What is cached is given at once, not as a promise:
+ * most requests find everything here.
+ */
 export class VenueCache {
   readonly position: number
   readonly version: number
-  /** The store's stamp before any entry was read. */
-  readonly stamp: string
+  /** A stamp of the store at which position and version were still these. */
+  stamp: string
   private readonly store: StoreReader
   private readonly venue: VenueId
   private readonly markets = new BoundedMap<string, CachedMarket>(MAX_ENTRIES)
@@ -76,9 +79,11 @@ export class VenueCache {
   }
 
   /** The newest record of a market. */
-  async market(id: string): Promise<MarketState | undefined> {
-    const known = this.markets.get(id)
-    if (known !== undefined) return known.newest
+  market(id: string): MarketState | Promise<MarketState | undefined> {
+    return this.markets.get(id)?.newest ?? this.readMarket(id)
+  }
+
+  private async readMarket(id: string): Promise<MarketState | undefined> {
     const newest = await this.store.market(this.venue, id)
     if (newest === undefined) return undefined
     const states = new Map([[newest.revision, { state: newest, until: Infinity }]])
@@ -87,11 +92,19 @@ export class VenueCache {
   }
 
   /** A market as known at a time. */
-  async marketAt(id: string, time: number): Promise<MarketState | undefined> {
+  marketAt(id: string, time: number): MarketState | Promise<MarketState | undefined> {
     const states = this.markets.get(id)?.states ?? new Map<number, never>()
     for (const { state, until } of states.values()) {
       if (state.knownAt <= time && time <= until) return state
     }
+    return this.readMarketAt(id, time, states)
+  }
+
+  private async readMarketAt(
+    id: string,
+    time: number,
+    states: CachedMarket['states'],
+  ): Promise<MarketState | undefined> {
     const state = await this.store.market(this.venue, id, time)
     if (state === undefined) return undefined
     const known = states.get(state.revision)
@@ -101,30 +114,44 @@ export class VenueCache {
   }
 
   /** The newest book of an instrument. */
-  async latest(key: string): Promise<BookRun | undefined> {
-    let run = this.newest.get(key)
-    if (run !== undefined) return run
-    run = await this.store.latest({ venue: this.venue, key })
+  latest(key: string): BookRun | Promise<BookRun | undefined> {
+    return this.newest.get(key) ?? this.readLatest(key)
+  }
+
+  private async readLatest(key: string): Promise<BookRun | undefined> {
+    const run = await this.store.latest({ venue: this.venue, key })
     if (run !== undefined) this.newest.set(key, run)
     return run
   }
 
   /** The first and last rows of an instrument. */
-  async instrument(key: string): Promise<InstrumentFacts | undefined> {
-    let facts = this.facts.get(key)
-    if (facts !== undefined) return facts
-    facts = await this.store.instrument({ venue: this.venue, key })
+  instrument(key: string): InstrumentFacts | Promise<InstrumentFacts | undefined> {
+    return this.facts.get(key) ?? this.readInstrument(key)
+  }
+
+  private async readInstrument(key: string): Promise<InstrumentFacts | undefined> {
+    const facts = await this.store.instrument({ venue: this.venue, key })
     if (facts !== undefined) this.facts.set(key, facts)
     return facts
   }
 
   /** The first open gap of several keys. */
-  async openGap(keys: readonly string[]): Promise<Gap | undefined> {
+  openGap(keys: readonly string[]): Gap | undefined | Promise<Gap | undefined> {
+    for (const key of keys) {
+      const list = this.gapLists.get(key)
+      if (list === undefined || list === 'long') return this.readOpenGap(keys)
+      const gap = list.find(isOpen)
+      if (gap !== undefined) return gap
+    }
+    return undefined
+  }
+
+  private async readOpenGap(keys: readonly string[]): Promise<Gap | undefined> {
     const { store, venue } = this
     for (const key of keys) {
       const list = this.gapLists.get(key) ?? (await this.listGaps(key))
       const open = list === 'long' ? await store.gaps({ venue, key, open: true, limit: 1 }) : list
-      const gap = open.find(({ end }) => end === undefined)
+      const gap = open.find(isOpen)
       if (gap !== undefined) return gap
     }
     return undefined
@@ -145,4 +172,8 @@ export class VenueCache {
     this.gapLists.set(key, list)
     return list
   }
+}
+
+function isOpen({ end }: Gap): boolean {
+  return end === undefined
 }

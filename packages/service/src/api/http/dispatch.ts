@@ -25,6 +25,7 @@ export function mountRoute(route: Route, context: ApiContext, keyless?: PlanGran
     route,
     context,
     headers: route.deprecated === undefined ? [] : deprecationHeaders(route.deprecated),
+    allow: allowOf(route),
     reader: createParamReader(route),
     chooseFormat: createFormatChooser(route),
     keyless,
@@ -57,48 +58,47 @@ export class Dispatcher {
 
   /** Starts to answer a request; never throws. */
   start({ pending, target }: Dispatched): void {
-    this.#answer(pending, target)
-      .catch((error: unknown) => this.#fail(pending, error))
-      .finally(() => pending.releasePages())
+    void this.#run(pending, target)
   }
 
-  async #answer(pending: PendingRequest, target: Target): Promise<void> {
-    const { mounted } = target
+  async #run(pending: PendingRequest, target: Target): Promise<void> {
+    try {
+      const admitted = this.#enter(pending, target)
+      if (admitted === 'answered') return
+      const grant = admitted instanceof Promise ? await admitted : admitted
+      const { mounted } = target
+      const { method } = pending
+      if (target.answer !== undefined) await target.answer.run(pending)
+      else if (mounted === undefined) throw target.refusal ?? unknownRoute()
+      else {
+        if (mounted.headers.length > 0) pending.headers.push(...mounted.headers)
+        pending.allow = mounted.allow
+        if (method === 'OPTIONS') pending.send(204, ['Allow', pending.allow], undefined, 0)
+        else if (method !== 'GET' && method !== 'HEAD') {
+          await this.#write(pending, target, mounted, grant!)
+        } else {
+          const { route, context } = mounted
+          const answer = await route.handle(toRequest(pending, target, mounted, grant!), context)
+          const sending = sendAnswer(pending, answer, context.notice)
+          if (sending !== undefined) await sending
+        }
+      }
+    } catch (error) {
+      this.#fail(pending, error)
+    } finally {
+      pending.releasePages()
+    }
+  }
+
+  #enter(
+    pending: PendingRequest,
+    target: Target,
+  ): PlanGrant | Promise<PlanGrant> | undefined | 'answered' {
     pending.now = toMicros(this.#options.now())
     refuseLarge(pending)
-    if (this.#isPreflight(pending)) {
-      pending.send(204, PREFLIGHT_HEADERS, undefined, 0)
-      return
-    }
-    const admitted = this.#admit(pending, target)
-    const grant = admitted instanceof Promise ? await admitted : admitted
-    if (target.answer !== undefined) {
-      await target.answer.run(pending)
-      return
-    }
-    if (mounted === undefined) throw target.refusal ?? unknownRoute()
-    pending.headers.push(...mounted.headers)
-    pending.allow = allowOf(mounted.route)
-    const { method } = pending
-    if (method === 'OPTIONS') {
-      pending.send(204, ['Allow', pending.allow], undefined, 0)
-      return
-    }
-    if (method !== 'GET' && method !== 'HEAD') {
-      await this.#write(pending, target, mounted, grant!)
-      return
-    }
-    const { route, context, reader } = mounted
-    const query = reader.query(target.query)
-    const format = mounted.chooseFormat(pending.request.headers.accept, query['format'])
-    const path = reader.path(target.params)
-    const request = new HandlerRequest(
-      { path, query, route: route.id, grant: grant!, format },
-      pending,
-    )
-    const answer = await route.handle(request, context)
-    const sending = sendAnswer(pending, answer, context.notice)
-    if (sending !== undefined) await sending
+    if (!this.#isPreflight(pending)) return this.#admit(pending, target)
+    pending.send(204, PREFLIGHT_HEADERS, undefined, 0)
+    return 'answered'
   }
 
   async #write(
@@ -182,6 +182,18 @@ export class Dispatcher {
       response.destroy()
     }
   }
+}
+
+function toRequest(
+  pending: PendingRequest,
+  { query: text, params }: Target,
+  { route, reader, chooseFormat }: MountedRoute,
+  grant: PlanGrant,
+): HandlerRequest {
+  const query = reader.query(text)
+  const format = chooseFormat(pending.request.headers.accept, query['format'])
+  const path = reader.path(params)
+  return new HandlerRequest({ path, query, route: route.id, grant, format }, pending)
 }
 
 function enter(

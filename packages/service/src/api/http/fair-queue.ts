@@ -58,6 +58,8 @@ type Connection = {
   /** How many bytes the socket had sent at a time, to see whether its client reads. */
   sentBytes: number
   readMs: number
+  /** Called when its answer is sent, or its socket closed; one function for all its answers. */
+  readonly onClose: () => void
 }
 
 /**
@@ -105,6 +107,18 @@ export class FairQueue {
     this.#arm()
   }
 
+  /** True while an answer to a connection is under way, or a request of it waits. */
+  isAnswering(socket: Socket): boolean {
+    const connection = this.#connections.get(socket)
+    return connection !== undefined && (connection.isBusy || connection.waiting.length > 0)
+  }
+
+  /** True while a connection has something to send. */
+  hasUnsent(): boolean {
+    for (const { writableLength } of this.#connections.keys()) if (writableLength > 0) return true
+    return false
+  }
+
   // True when a connection can have its next answer made now, because no other client waits.
   #mayRun({ isBusy, client }: Connection): boolean {
     return !isBusy && this.#ready.size === 0 && this.#hasTime() && this.#hasRoom(client)
@@ -146,6 +160,7 @@ export class FairQueue {
       unreadBytes: 0,
       sentBytes: 0,
       readMs: 0,
+      onClose: () => this.#finish(connection),
     }
     this.#connections.set(socket, connection)
     socket.once('close', () => this.#close(connection))
@@ -200,7 +215,8 @@ export class FairQueue {
     connection.startedMs = now
     this.#started.push(connection)
     this.#expectedMs += client.usualMs
-    response.once('close', () => this.#finish(connection))
+    // A response closes once.
+    response.on('close', connection.onClose)
     this.#arm()
     start()
   }

@@ -19,6 +19,8 @@ export type MountedRoute = {
   readonly context: ApiContext
   /** Headers of every answer of the route, as a flat list. */
   readonly headers: readonly string[]
+  /** The methods that the route takes. */
+  readonly allow: string
   readonly reader: ParamReader
   readonly chooseFormat: FormatChooser
   readonly keyless: PlanGrant | undefined

@@ -281,16 +281,17 @@ export function writeEnvelope(answer: DataAnswer, notice: Notice | undefined): U
 }
 
 function tailOf({ meta, count, nextCursor }: DataAnswer, notice: Notice | undefined): string {
-  const { range, gaps, market, notice: own, ...more } = meta
+  const { range, gaps, market, notice: own } = meta
   let text = `,"meta":{"count":${count},"range":${json(range ?? null)}`
   text += `,"gaps":${gaps === undefined || gaps.length === 0 ? '[]' : json(gaps)}`
   text += `,"market":${json(market ?? null)},"schema_version":"${SCHEMA_VERSION}"`
-  for (const name in more) {
-    if (more[name] !== undefined) text += `,${JSON.stringify(name)}:${json(more[name])}`
+  for (const name in meta) {
+    if (name === 'range' || name === 'gaps' || name === 'market' || name === 'notice') continue
+    if (meta[name] !== undefined) text += `,${JSON.stringify(name)}:${json(meta[name])}`
   }
   const all = withCommon(own, notice)
-  text += `,"notices":${json(noticeList(all))}`
-  if (all !== undefined) text += `,"notice":${json(all)}`
+  if (all === undefined) text += ',"notices":[]'
+  else text += `,"notices":${json(noticeList(all))},"notice":${json(all)}`
   const next = nextCursor === undefined ? 'null' : JSON.stringify(nextCursor)
   return `${text}},"pagination":{"next_cursor":${next},"has_more":${nextCursor !== undefined}}}`
 }

@@ -9,32 +9,52 @@ import { addressOf, marketPath, type VenueAddress } from './addresses.ts'
  * learns nothing of markets that it may not see; a wrong kind of identifier then gets a hint that names
  * the right one. `read` may come from a cache.
  */
-export async function findMarket(
+export function findMarket(
   context: ApiContext,
   address: VenueAddress,
   path: Readonly<Record<string, string | undefined>>,
   grant?: Grant,
-  read: (venue: VenueId, id: string) => Promise<MarketState | undefined> = (venue, id) =>
-    context.store.market(venue, id),
-): Promise<MarketState> {
+  read: ReadMarket = (venue, id) => context.store.market(venue, id),
+): MarketState | Promise<MarketState> {
   const { venue } = address
-  const id = path[address.marketParam] ?? ''
-  const asset = address.hasAsset ? path['asset']?.toUpperCase() : undefined
+  const asked: AskedMarket = {
+    venue,
+    id: path[address.marketParam] ?? '',
+    param: address.marketParam,
+    asset: address.hasAsset ? path['asset']?.toUpperCase() : undefined,
+    grant,
+  }
+  const { id, asset } = asked
   grant?.requireVenue(venue)
   if (asset !== undefined) grant?.requireAsset(venue, asset)
-  const state = await read(venue, id)
-  if (state === undefined) {
-    if (asset !== undefined) await requireRecordedAsset(context, venue, asset)
-    throw new Problem('unknown_market', `no market ${show(id)} of this venue is recorded`, {
-      param: address.marketParam,
-      hint: await hintFor(
-        context,
-        venue,
-        id,
-        (record) => grant?.allows(record.venue, planAsset(record)) ?? true,
-      ),
-    })
-  }
+  const state = read(venue, id)
+  return state instanceof Promise
+    ? state.then((one) => requireMarket(context, asked, one))
+    : requireMarket(context, asked, state)
+}
+
+type ReadMarket = (
+  venue: VenueId,
+  id: string,
+) => MarketState | undefined | Promise<MarketState | undefined>
+
+type AskedMarket = {
+  readonly venue: VenueId
+  readonly id: string
+  /** The parameter that names it. */
+  readonly param: string
+  readonly asset: string | undefined
+  readonly grant: Grant | undefined
+}
+
+// At once where there is such a market; a hint takes reads.
+function requireMarket(
+  context: ApiContext,
+  asked: AskedMarket,
+  state: MarketState | undefined,
+): MarketState | Promise<never> {
+  if (state === undefined) return refuseMarket(context, asked)
+  const { venue, id, asset, grant } = asked
   grant?.requireAsset(venue, planAsset(state.record))
   const own = state.record.asset
   if (asset !== undefined && own !== undefined && own.toUpperCase() !== asset) {
@@ -44,6 +64,22 @@ export async function findMarket(
     })
   }
   return state
+}
+
+async function refuseMarket(
+  context: ApiContext,
+  { venue, id, param, asset, grant }: AskedMarket,
+): Promise<never> {
+  if (asset !== undefined) await requireRecordedAsset(context, venue, asset)
+  throw new Problem('unknown_market', `no market ${show(id)} of this venue is recorded`, {
+    param,
+    hint: await hintFor(
+      context,
+      venue,
+      id,
+      (record) => grant?.allows(record.venue, planAsset(record)) ?? true,
+    ),
+  })
 }
 
 /** Finds the market that a parameter `market_id` names; throws `Problem` with a hint if there is none. */

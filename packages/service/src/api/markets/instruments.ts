@@ -12,12 +12,18 @@ export type MarketInstrument = BookContext & {
  * The books of a market: the book of the first outcome where the venue has one book per market, else one
  * book per token. Where the catalogue never named the tokens, the recorded ones are used.
  */
-export async function instrumentsOf(
+export function instrumentsOf(
   { store }: ApiContext,
   record: MarketRecord,
-): Promise<readonly MarketInstrument[]> {
+): readonly MarketInstrument[] | Promise<readonly MarketInstrument[]> {
   const named = namedInstruments(record)
-  if (named.length > 0) return named
+  return named.length > 0 ? named : recordedInstruments(store, record)
+}
+
+async function recordedInstruments(
+  store: ApiContext['store'],
+  record: MarketRecord,
+): Promise<readonly MarketInstrument[]> {
   const recorded = await store.instrumentsOf(record.venue, record.marketId)
   return recorded.map(({ instrument: { key } }, index) => ({
     ...sharedBy(record),
