@@ -22,7 +22,7 @@ export type OneBook = {
 }
 
 /** The values that the routes of single books read. */
-export type OneBookQuery = {
+type OneBookQuery = {
   readonly depth?: number | undefined
   readonly number_format?: 'number' | 'string' | undefined
   readonly time_format?: 'iso' | 'epoch_us' | undefined
