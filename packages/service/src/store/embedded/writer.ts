@@ -52,7 +52,7 @@ const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
 const ROWS_PER_STREAM = 24
 const MOST_TIMES = 5
 // A commit that ends so many gaps opens books, and many more wait behind them: a start, or a socket that is back. Packing
-// then waits, up to this many times the rows of the default: a pass takes a sixth of the start of 40,000 books.
+// then waits, up to this many times the rows of the default, so that they open sooner.
 const OPENED_AT_ONCE = 16
 const WAITING_TIMES = 8
 // What it takes to write the part of a stream again, in rows: beside its own rows, those of the part. Rows of books
