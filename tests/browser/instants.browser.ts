@@ -128,7 +128,7 @@ describe('a replay at ten times its pace', () => {
         await slideTo(page, 300)
         await drawn(page)
         // Until the books of the instant are there, the page shows those from before as such.
-        await page.locator('.ladders:not(.seeking) .ladder[data-sequence]').first().waitFor()
+        await page.waitForFunction(showsItsInstant)
         await page.getByRole('button', { name: 'Play' }).click()
         const seen = await page.evaluate(watchFrames, 3000)
         const { wrong } = seen
@@ -146,6 +146,17 @@ describe('a replay at ten times its pace', () => {
     })
   })
 })
+
+// Runs in the page: whether its books are those of the time on its clock. A busy page marks books from before only after a
+// while.
+function showsItsInstant(): boolean {
+  const ladder = document.querySelector<HTMLElement>(
+    '.ladders:not(.seeking) .ladder[data-sequence]',
+  )
+  const clock = document.querySelector('time.clock')?.textContent ?? ''
+  const shown = Date.parse(clock.replace(' UTC', 'Z').replace(' ', 'T'))
+  return ladder !== null && Math.floor(Number(ladder.dataset['received']) / 1000) <= shown
+}
 
 // Runs in the page: looks at everything that names an instant or a price, frame by frame.
 function watchFrames(ms: number): Promise<{ frames: number; books: number; wrong: Mismatch[] }> {
