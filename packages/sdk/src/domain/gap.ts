@@ -1,5 +1,5 @@
 import type { Micros } from './micros.ts'
-import type { VenueId } from './venues/index.ts'
+import { VENUES, type VenueId } from './venues/index.ts'
 
 /** Why a span was not observed; each with the sentence that the docs and the service show. */
 export const GAP_REASONS = {
@@ -83,4 +83,9 @@ export function compareGaps(a: GapIdentity, b: GapIdentity): number {
     if (a[name] !== b[name]) return a[name] < b[name] ? -1 : 1
   }
   return 0
+}
+
+/** True for a gap of the feed of trades of a venue, which concerns none of its books. */
+export function isTradesGap({ venue, key }: Pick<Gap, 'venue' | 'key'>): boolean {
+  return VENUES[venue].tradesKey === key
 }

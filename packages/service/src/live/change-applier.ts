@@ -1,12 +1,13 @@
 import {
   instrumentName,
+  isTradesGap,
   type Gap,
   type Instrument,
   type MarketRecord,
   type VenueId,
 } from '@priorbook/sdk/domain'
 import { Yielder } from '../lib/yielder.ts'
-import { isTradesGap, sharedGapKeys } from '../rows/index.ts'
+import { sharedGapKeys } from '../rows/index.ts'
 import type { Changes } from '../store/store.ts'
 import type { FeedRegistry } from './feed-registry.ts'
 import type { FeedServices, InstrumentFeed } from './instrument-feed.ts'

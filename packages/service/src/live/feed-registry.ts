@@ -1,5 +1,4 @@
-import type { Gap, VenueId } from '@priorbook/sdk/domain'
-import { isTradesGap } from '../rows/index.ts'
+import { isTradesGap, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import type { GapAudience } from './gap-publisher.ts'
 import type { InstrumentFeed } from './instrument-feed.ts'
 import type { Subscription } from './subscription.ts'

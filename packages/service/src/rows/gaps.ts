@@ -16,11 +16,6 @@ export function sharedGapKeys(venue: VenueId): readonly string[] {
   return tradesKey === undefined ? [VENUE_KEY] : [VENUE_KEY, tradesKey]
 }
 
-/** True for a gap of the feed of trades of a venue, which concerns none of its books. */
-export function isTradesGap({ venue, key }: Pick<Gap, 'venue' | 'key'>): boolean {
-  return VENUES[venue].tradesKey === key
-}
-
 /** The keys under which gaps of instruments are listed: their own, their markets', their venue's. */
 export function gapKeysOf(
   instruments: Iterable<{ readonly key: string; readonly marketId: string }>,

@@ -1,4 +1,4 @@
-import { isBackfillKey, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { isBackfillKey, isTradesGap, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import {
   MEDIA_TYPES,
   rowCell,
@@ -7,7 +7,7 @@ import {
   type ReceiptJson,
   type ValueStyle,
 } from '@priorbook/sdk/wire'
-import { GapQueue, isTradesGap } from '../../rows/index.ts'
+import { GapQueue } from '../../rows/index.ts'
 import type { Answer, Beside, CursorState, Format, Meta, Notice } from '../route.ts'
 import { toArrowPage } from './arrow-page.ts'
 import { noticeMeta, RECEIPT_LEFT_OUT } from './notices.ts'

@@ -1,6 +1,6 @@
-import { compareGaps, type Gap, type VenueId } from '@priorbook/sdk/domain'
+import { compareGaps, isTradesGap, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { GAP_COLUMNS, GAP_SCHEMA, toGapJson, contractOf } from '@priorbook/sdk/wire'
-import { distinctGaps, gapKeysOf, isTradesGap, sharedGapKeys, VENUE_KEY } from '../../rows/index.ts'
+import { distinctGaps, gapKeysOf, sharedGapKeys, VENUE_KEY } from '../../rows/index.ts'
 import { historyKeysOf, type GapQuery } from '../../store/store.ts'
 import { instrumentsOf } from '../markets/instruments.ts'
 import { defineRoute, type ApiContext, type Grant, type Route } from '../route.ts'

@@ -2,8 +2,8 @@ import {
   DAY_MICROS,
   isBackfillKey,
   isMarketState,
+  isTradesGap,
   parseReferenceKey,
-  VENUES,
   type Gap,
   type GapReason,
   type Instrument,
@@ -78,7 +78,7 @@ export function tallyGap(
 /** Whether a gap is one of books: none is missing while a feed of reference prices or of trades, or past trades are. */
 export function isOfBooks({ venue, key }: Pick<Gap, 'venue' | 'key'>): boolean {
   if (parseReferenceKey(key) !== undefined || isBackfillKey(key)) return false
-  return VENUES[venue].tradesKey !== key
+  return !isTradesGap({ venue, key })
 }
 
 // Rows that were removed or damaged were stored: where no book has the key, they are samples.
