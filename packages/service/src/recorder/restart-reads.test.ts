@@ -73,6 +73,13 @@ function openBooks(script: Script, markets: readonly string[]): void {
   }
 }
 
+/** Gives markets that were listed before full books again, on a connection a second later. */
+function openAgain(script: Script, markets: readonly string[]): void {
+  script.wait(1000)
+  connect(script)
+  for (const [index, ticker] of markets.entries()) full(script, index + 1, ticker)
+}
+
 it('reads records and gaps of all books at once when it starts, and none with their messages', async () => {
   const data = createDataFolder()
   await record(data, 'venueb', (script) => {
@@ -94,9 +101,7 @@ it('reads records and gaps of all books at once when it starts, and none with th
     data,
     'venueb',
     async (script) => {
-      script.wait(1000)
-      connect(script)
-      for (const [index, ticker] of tickers.entries()) full(script, index + 1, ticker)
+      openAgain(script, tickers)
       await script.stored()
     },
     { fresh: false, onAsked },
@@ -130,9 +135,7 @@ it('reads the gap of a book that ended since the start from the store', async ()
     data,
     'venueb',
     async (script) => {
-      script.wait(1000)
-      connect(script)
-      full(script, 1, ticker!)
+      openAgain(script, [ticker!])
       await script.stored()
       script.wait(10)
       list(script, ticker!, 'finalized')
@@ -167,9 +170,7 @@ it('starts where a gap of another book is damaged', async () => {
     data,
     'venueb',
     async (script) => {
-      script.wait(1000)
-      connect(script)
-      full(script, 1, tickers[0]!)
+      openAgain(script, [tickers[0]!])
       await script.stored()
     },
     { fresh: false },
@@ -197,9 +198,7 @@ it('reads the trades of a book with its next trade, and knows them by their ids'
     data,
     'venueb',
     async (script) => {
-      script.wait(1000)
-      connect(script)
-      for (const [index, one] of tickers.entries()) full(script, index + 1, one)
+      openAgain(script, tickers)
       await script.stored()
       beforeTrades = pages.length
       // The venue sends one again, and a new one.
@@ -265,9 +264,7 @@ it('looks for no last full book of a book that a killed recorder left open', asy
     copy,
     'venueb',
     async (script) => {
-      script.wait(1000)
-      connect(script)
-      for (const [index, ticker] of tickers.entries()) full(script, index + 1, ticker)
+      openAgain(script, tickers)
       change(script, BOOKS + 1, tickers[0]!)
       await script.stored()
     },
