@@ -318,7 +318,7 @@ describe('output', () => {
     return { status, err: stderr }
   }
 
-  it('that nobody reads ends the work, and the status does not call it done', () => {
+  it('whose reader has ended stops the command, which exits with 141', () => {
     const cat = `journal cat --venue venueb --data "${data}"`
     expect(pipe(cat, '| head -n 0 > /dev/null').err).toBe('')
     for (const args of [cat, `verify --data "${data}"`, `keys list --data "${data}"`]) {

@@ -234,7 +234,7 @@ export type RowQuery = InstrumentRef & {
 export type BookQuery = RowQuery & {
   /** Also read venue numbers and journal places; pages with `native` need them. */
   readonly numbers?: boolean | undefined
-  /** False where nobody asks for the hashes of chunks, which `BookRun.chunk` then lacks. */
+  /** False leaves `BookRun.chunk` undefined: to hash a chunk takes time. True by default. */
   readonly hashes?: boolean | undefined
 }
 

@@ -53,7 +53,7 @@ it('counts an open gap up to now, and no further than the close of its market', 
   expect(reasonsOf(await soon(range))).toEqual([
     { reason: 'disconnected', gaps: before!.gaps + 1, gap_ms: before!.gap_ms + 100_000 },
   ])
-  // The market closed 900 seconds after noon; nobody recorded it.
+  // The recorder had stopped, so the gap stays open. The market closed 900 seconds after noon, which ends its missing time.
   const late = await calendars(open, DAY_SECONDS)
   expect(reasonsOf(await late(range))).toEqual([
     { reason: 'disconnected', gaps: before!.gaps + 1, gap_ms: before!.gap_ms + 500_000 },

@@ -99,7 +99,7 @@ export class BookReader {
     return new BucketWalk(this.view, stream, query).run()
   }
 
-  /** The decoded chunk or tail that holds a row, a chunk with its hash unless nobody needs that; damage throws. */
+  /** The decoded chunk or tail that holds a row; damage throws. A chunk comes with its hash unless `isHashed` is false. */
   stretchAt(stream: Stream, ordinal: number, numbers: boolean, isHashed = true): Stretch {
     if (ordinal >= stream.next) {
       const tail = this.view.bookTail(stream, numbers)

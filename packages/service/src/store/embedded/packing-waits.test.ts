@@ -35,7 +35,7 @@ function createWriter(): {
   }
   return {
     chunks: () => folder.sql('SELECT count(*) AS count FROM chunk')[0]!['count'] as number,
-    /** Appends a row of each book; so many of them end a gap. */
+    /** Appends one row to each book. In the first `ended` books, the row also ends a gap. */
     async append(ended) {
       const observations = books.map(observe)
       const gaps = observations.slice(0, ended).map(({ instrument, received }): Gap => ({

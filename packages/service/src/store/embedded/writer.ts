@@ -51,9 +51,10 @@ const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
 // gives each only a few rows in the time of the default, so a pass waits for this many on average.
 const ROWS_PER_STREAM = 24
 const MOST_TIMES = 5
-// A commit that ends so many gaps opens books, and many more wait behind them: a start, or a socket that is back. Packing
-// then waits, up to this many times the rows of the default, so that they open sooner.
+// After a start, or when a socket is back, many books wait for their first row. A commit that ends this many gaps is a
+// sign of it: packing then waits, so that the books open sooner.
 const OPENED_AT_ONCE = 16
+// Packing waits until the log has at most this many times the rows of the default.
 const WAITING_TIMES = 8
 // What it takes to write the part of a stream again, in rows: beside its own rows, those of the part. Rows of books
 // are only copied; the texts of trades are read and written again.
