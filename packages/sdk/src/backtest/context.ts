@@ -27,34 +27,89 @@ export type ContextParts = {
 
 /** Creates the context of a strategy: frozen closures, through which the engine cannot be reached. */
 export function createContext(parts: ContextParts): StrategyContext {
-  const { clock, desk, account, hooks, random } = parts
-  return Object.freeze({
-    get now() {
-      return clock.now
-    },
-    params: Object.freeze({ ...parts.params }),
-    order: (request) => desk.send(request),
-    buy: (request) => desk.send(request, 'buy'),
-    sell: (request) => desk.send(request, 'sell'),
-    cancel: (id) => desk.cancel(id),
-    cancelAll(market) {
-      for (const { id } of account.orders(market)) desk.cancel(id)
-    },
-    replace: (id, change) => desk.replace(id, change),
-    merge: (market, size) => desk.merge(market, size),
-    split: (market, size) => desk.split(market, size),
-    timerAt: (at, tag = '') => desk.timer(at, tag),
-    timerIn: (micros, tag = '') => desk.timer(clock.now + micros, tag),
-    forecast: (market, chance, outcome) => desk.forecast(market, chance, outcome),
-    ...createViews(parts),
-    ...createFacts(parts),
-    reference: (asset, feed) => parts.references.find(asset, feed),
-    cash: (venue: VenueId) => account.cash(venue),
-    orders: (market) => Object.freeze([...account.orders(market)]),
-    random: () => random.float(),
-    log: (text) => hooks.log(text),
-  } satisfies StrategyContext)
+  return new Context(parts)
 }
+
+/**
+ * A class, because strategies read their context with every row: the properties of instances are at fixed places,
+ * whereas V8 keeps those of an object that a literal with a getter or a spread has made in a hash table.
+ */
+class Context implements StrategyContext {
+  readonly #clock: ContextParts['clock']
+  // Of the object itself, so that it is copied with the others. One getter for all, or their shapes would differ.
+  static readonly #now = {
+    enumerable: true,
+    get(this: Context): number {
+      return this.#clock.now
+    },
+  }
+  declare readonly now: number
+  readonly params: Params
+  readonly order: StrategyContext['order']
+  readonly buy: StrategyContext['buy']
+  readonly sell: StrategyContext['sell']
+  readonly cancel: StrategyContext['cancel']
+  readonly cancelAll: StrategyContext['cancelAll']
+  readonly replace: StrategyContext['replace']
+  readonly merge: StrategyContext['merge']
+  readonly split: StrategyContext['split']
+  readonly timerAt: StrategyContext['timerAt']
+  readonly timerIn: StrategyContext['timerIn']
+  readonly forecast: StrategyContext['forecast']
+  readonly book: StrategyContext['book']
+  readonly market: StrategyContext['market']
+  readonly markets: StrategyContext['markets']
+  readonly position: StrategyContext['position']
+  readonly exposure: StrategyContext['exposure']
+  readonly fee: StrategyContext['fee']
+  readonly ticks: StrategyContext['ticks']
+  readonly secondsToClose: StrategyContext['secondsToClose']
+  readonly reference: StrategyContext['reference']
+  readonly cash: StrategyContext['cash']
+  readonly orders: StrategyContext['orders']
+  readonly random: StrategyContext['random']
+  readonly log: StrategyContext['log']
+
+  constructor(parts: ContextParts) {
+    const { clock, desk, account, hooks, random } = parts
+    const views = createViews(parts)
+    const facts = createFacts(parts)
+    this.#clock = clock
+    Object.defineProperty(this, 'now', Context.#now)
+    this.params = Object.freeze({ ...parts.params })
+    this.order = (request) => desk.send(request)
+    this.buy = (request) => desk.send(request, 'buy')
+    this.sell = (request) => desk.send(request, 'sell')
+    this.cancel = (id) => desk.cancel(id)
+    this.cancelAll = (market) => {
+      for (const { id } of account.orders(market)) desk.cancel(id)
+    }
+    this.replace = (id, change) => desk.replace(id, change)
+    this.merge = (market, size) => desk.merge(market, size)
+    this.split = (market, size) => desk.split(market, size)
+    this.timerAt = (at, tag = '') => desk.timer(at, tag)
+    this.timerIn = (micros, tag = '') => desk.timer(clock.now + micros, tag)
+    this.forecast = (market, chance, outcome) => desk.forecast(market, chance, outcome)
+    this.book = views.book
+    this.market = views.market
+    this.markets = views.markets
+    this.position = views.position
+    this.exposure = facts.exposure
+    this.fee = facts.fee
+    this.ticks = facts.ticks
+    this.secondsToClose = facts.secondsToClose
+    this.reference = (asset, feed) => parts.references.find(asset, feed)
+    this.cash = (venue: VenueId) => account.cash(venue)
+    this.orders = (market) => Object.freeze([...account.orders(market)])
+    this.random = () => random.float()
+    this.log = (text) => hooks.log(text)
+    Object.freeze(this)
+  }
+}
+
+// Otherwise a strategy could change what all contexts inherit.
+Object.freeze(Context.prototype)
+Object.freeze(Context)
 
 type Facts = Pick<StrategyContext, 'exposure' | 'fee' | 'ticks' | 'secondsToClose'>
 

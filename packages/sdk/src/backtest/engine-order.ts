@@ -19,7 +19,6 @@ import {
   type RejectReason,
   type TimeInForce,
 } from './order.ts'
-import type { KeptStep } from './why.ts'
 
 /** An order inside the engine; sizes are in units of the venue. */
 export class EngineOrder implements FeeAccumulator {
@@ -58,12 +57,10 @@ export class EngineOrder implements FeeAccumulator {
   /** Best prices of the outcome when the order was sent, as strategies see them; 0 where a side was empty. */
   sentBid = 0
   sentAsk = 0
-  /** What happened to the order; undefined where it is not kept. */
-  steps: KeptStep[] | undefined
+  /** True where the steps that explain the order are kept. */
+  isExplained = false
   /** The place among the orders of the report; −1 where the order is not among them. */
   place = -1
-  /** The view of an order that has ended, which does not change any more. */
-  private ended: OrderView | undefined
 
   constructor(id: number, parsed: ParsedOrder, sentAt: number) {
     this.id = id
@@ -108,28 +105,52 @@ export class EngineOrder implements FeeAccumulator {
 
   /** A frozen copy for strategies and reports. */
   view(): OrderView {
-    if (this.ended !== undefined) return this.ended
-    const decimals = VENUES[this.market.venue].sizeDecimals
-    const view: OrderView = Object.freeze({
-      id: this.id,
-      market: this.market.name,
-      venue: this.market.venue,
-      outcome: this.outcome,
-      side: this.side,
-      price: this.shownPrice,
-      size: printUnits(this.size, decimals),
-      filled: this.filled === 0 ? '0' : printUnits(this.filled, decimals),
-      amount: this.money === undefined ? undefined : printMoney(this.money),
-      state: this.state,
-      reason: this.reason,
-      timeInForce: this.timeInForce,
-      sentAt: this.sentAt,
-      arrivedAt: this.arrivedAt,
-      tag: this.tag,
-    })
-    if (!this.isOpen) this.ended = view
-    return view
+    return toOrderView(this)
   }
+}
+
+/** What a view shows of an order. */
+export type OrderFacts = Readonly<
+  Pick<
+    EngineOrder,
+    | 'id'
+    | 'market'
+    | 'outcome'
+    | 'side'
+    | 'price'
+    | 'size'
+    | 'filled'
+    | 'money'
+    | 'state'
+    | 'reason'
+    | 'timeInForce'
+    | 'sentAt'
+    | 'arrivedAt'
+    | 'tag'
+  >
+>
+
+/** Makes the frozen view of an order. */
+export function toOrderView(order: OrderFacts): OrderView {
+  const { market, price, filled, money } = order
+  const decimals = VENUES[market.venue].sizeDecimals
+  return Object.freeze({
+    id: order.id,
+    market: market.name,
+    venue: market.venue,
+    outcome: order.outcome,
+    side: order.side,
+    price: price === undefined ? undefined : shownPrice(price, market.one),
+    size: printUnits(order.size, decimals),
+    filled: filled === 0 ? '0' : printUnits(filled, decimals),
+    amount: money === undefined ? undefined : printMoney(money),
+    state: order.state,
+    reason: order.reason,
+    timeInForce: order.timeInForce,
+    sentAt: order.sentAt,
+    arrivedAt: order.arrivedAt,
+    tag: order.tag,
+  })
 }
 
 /** A valid request; whether the venue accepts it is decided on arrival. */

@@ -1,25 +1,30 @@
-import { DOUBLE_ZERO } from '../domain/index.ts'
+import { Clock } from './clock.ts'
 
 /**
- * The future of a run and its clock: a binary heap of events, nearest first. Events of the same time
+ * The future of a run: a binary heap of events, nearest first. Events of the same time
  * keep the order in which they were added. Times and numbers are columns, because an entry per event
  * would be most of what a run allocates.
  */
 export class EventQueue<T> {
-  /** The simulated time, in microseconds. */
-  now = DOUBLE_ZERO
   /** The time of the nearest event; Infinity while the queue is empty. */
   next = Infinity
   private times = new Float64Array(64)
   /** The number of each event in the order of adding. */
   private numbers = new Float64Array(64)
+  readonly clock: Clock
   private readonly events: (T | undefined)[] = []
   private count = 0
   private readonly onAdd: (at: number) => void
   private added = 0
 
-  constructor(onAdd: (at: number) => void = () => undefined) {
+  constructor(onAdd: (at: number) => void = () => undefined, clock: Clock = new Clock()) {
     this.onAdd = onAdd
+    this.clock = clock
+  }
+
+  /** The simulated time, in microseconds. */
+  get now(): number {
+    return this.clock.now
   }
 
   get size(): number {
@@ -52,7 +57,7 @@ export class EventQueue<T> {
     if (this.count === 0) return undefined
     const { times, events } = this
     const first = events[0]
-    this.now = times[0]!
+    this.clock.now = times[0]!
     const last = --this.count
     if (last > 0) this.sink(times[last]!, this.numbers[last]!, events[last])
     events[last] = undefined

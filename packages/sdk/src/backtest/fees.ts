@@ -1,4 +1,4 @@
-import { POW10, VENUES, type VenueId } from '../domain/index.ts'
+import { DOUBLE_ZERO, POW10, VENUES, type VenueId } from '../domain/index.ts'
 import { divideBig, priceOne } from './money.ts'
 
 /** Rates are whole millionths: 70,000 means 0.07. */
@@ -142,10 +142,19 @@ export function chargeBound(
     case 'shares':
       return 0
     case 'quadratic': {
-      // What one fill at the worst price pays, as `chargeQuadratic` does, and a cent.
-      const tradeFee = quadraticFee(formula.taker, venue, worst, size)
-      const rounding = roundingOf(-tradeFee, formula.precision)
-      return tradeFee + rounding - refundOf(rounding, tradeFee + rounding) + CENT
+      const last = lastBound
+      const isSame = formula === last.formula && venue === last.venue
+      if (!isSame || worst !== last.price || size !== last.size) {
+        // What one fill at the worst price pays, as `chargeQuadratic` does, and a cent.
+        const tradeFee = quadraticFee(formula.taker, venue, worst, size)
+        const rounding = roundingOf(-tradeFee, formula.precision)
+        last.formula = formula
+        last.venue = venue
+        last.price = worst
+        last.size = size
+        last.fee = tradeFee + rounding - refundOf(rounding, tradeFee + rounding) + CENT
+      }
+      return last.fee
     }
     case 'curve': {
       const fill = {
@@ -159,6 +168,15 @@ export function chargeBound(
       return chargeCurve(formula, fill).cash
     }
   }
+}
+
+// An order asks for its bound when it is checked and again when its cash is set aside.
+const lastBound = {
+  formula: undefined as FeeFormula | undefined,
+  venue: undefined as VenueId | undefined,
+  price: DOUBLE_ZERO,
+  size: DOUBLE_ZERO,
+  fee: DOUBLE_ZERO,
 }
 
 function chargeQuadratic(

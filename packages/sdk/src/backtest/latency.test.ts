@@ -182,3 +182,38 @@ describe('the exposure', () => {
     expect(second).toStrictEqual({ market: M, shares: [6, 10], buying: [10, 10], selling: [4, 0] })
   })
 })
+
+describe('a cancel that overtakes the replacement that it cancels', () => {
+  it('ends both orders once, and nothing trades afterwards', async () => {
+    const overtaken: number[] = []
+    for (let seed = 0; seed < 24; seed++) {
+      const said: string[] = []
+      const strategy: Strategy = {
+        onStart: ({ timerAt }) => [2, 4].forEach((at) => timerAt(sec(at))),
+        onTimer(_timer, { now, buy, cancel, replace }) {
+          if (now === sec(2)) buy({ market: M, price: 4500, size: 10 })
+          else cancel(replace(1, { price: 5000 }))
+        },
+        onOrder: ({ id, state, filled }) => void said.push(`${id} ${state} ${filled}`),
+      }
+      const cancel = { kind: 'measured', micros: [1000, 400_000] } as const
+      const { report } = await backtest({
+        events: tape().batches(),
+        strategy,
+        queue: 'pessimistic',
+        latency: { entry: 1000, cancel },
+        seed,
+      })
+      const ends = said.filter((line) => !/resting|sent/.test(line))
+      expect(new Set(ends.map((line) => line[0]))).toStrictEqual(new Set(['1', '2']))
+      expect(ends).toHaveLength(2)
+      expect(said.at(-1)).toBe(ends.at(-1))
+      if (ends.includes('2 filled 10')) continue
+      overtaken.push(seed)
+      expect(ends.toSorted()).toStrictEqual(['1 cancelled 0', '2 cancelled 0'])
+      expect(report.fills.count).toBe(0)
+    }
+    expect(overtaken.length).toBeGreaterThan(0)
+    expect(overtaken.length).toBeLessThan(24)
+  })
+})

@@ -318,7 +318,7 @@ export class Ledger {
     return position
   }
 
-  /** Cash and positions at their value, all venues. */
+  /** Cash and positions at their value, all venues, summed again. Reports use it; each event keeps `equityNow`. */
   equity(): number {
     let equity = this.cash()
     for (const position of this.positions) equity += position.value()
@@ -356,6 +356,14 @@ export class Ledger {
     this.curve.follow(this.equityNow)
   }
 
+  /** The prices of a position come from another book: no event of the run, so the curve does not follow it. */
+  revalue(position: Position): void {
+    const value = position.value()
+    this.positionValue += value - position.countedValue
+    this.equityNow += value - position.countedValue
+    position.countedValue = value
+  }
+
   /** Follows the equity after the quotes of a position have changed. */
   noteQuotes(position: Position): void {
     const value = position.value()
@@ -369,9 +377,9 @@ export class Ledger {
 
   /** Adds a point to the equity curve. */
   sample(at: number): void {
-    const equity = this.equity()
-    this.days.note(at, equity)
-    this.curve.add(at, equity, this.capital)
+    const { equityNow } = this
+    this.days.note(at, equityNow)
+    this.curve.add(at, equityNow, this.capital)
   }
 
   /** Ends the integral of the capital and the equity curve. */

@@ -14,10 +14,12 @@ import type { BookEvent } from '../replay/index.ts'
 import { ABSENT, Ladder } from '../tape/index.ts'
 import type { FeeAssumptions, FeeSchedule } from './fees.ts'
 import { LevelInterest, type SpareCounters } from './level-interest.ts'
+import { LevelMasks } from './level-masks.ts'
 import { moneyPerTick, PRICE_DECIMALS, priceOne } from './money.ts'
 import type { RejectReason } from './order.ts'
 import { PriceCurve } from './price-curve.ts'
 import { ProvenTicks } from './proven-ticks.ts'
+import type { RowRef } from './row-ref.ts'
 import type { BookView } from './strategy.ts'
 import {
   assumedRules,
@@ -41,6 +43,9 @@ export type Assumptions = {
 export class InstrumentBook {
   readonly market: MarketState
   readonly key: string
+  /** How ids of its rows begin, and those of its trades. */
+  readonly series: string
+  readonly tradeSeries: string
   /** The outcome of the market whose prices the book shows. */
   readonly outcome: number
   readonly ladder: Ladder = new Ladder(2)
@@ -71,6 +76,8 @@ export class InstrumentBook {
   constructor(market: MarketState, key: string, outcome: number) {
     this.market = market
     this.key = key
+    this.series = `${market.venue}:${key}`
+    this.tradeSeries = `${this.series}/trade`
     this.outcome = outcome
     this.setFactors()
   }
@@ -108,9 +115,9 @@ export class InstrumentBook {
     return true
   }
 
-  /** The id of the last row. */
-  get rowId(): string {
-    return `${this.market.venue}:${this.key}:${this.sequence}`
+  /** The last row. */
+  get row(): RowRef {
+    return { series: this.series, sequence: this.sequence }
   }
 
   /** The price half-way between the best ones, in ticks of the venue; undefined without both sides. */
@@ -200,8 +207,11 @@ export class MarketState {
   busy = 0
   /** How many runs hold a position here. */
   holders = 0
-  /** The levels that concern runs. */
+  /** How many busy runs have something to finish after the next row, whatever it does to their orders. */
+  restless = 0
+  /** The levels that concern runs: how many runs each, and for each run which. */
   readonly interest: LevelInterest
+  readonly masks: LevelMasks = new LevelMasks()
   /** The highest bid and the lowest ask that may rest in any run, and the first expiry of any. */
   restingBid = 0
   restingAsk = Infinity

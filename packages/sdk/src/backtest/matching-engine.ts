@@ -1,35 +1,32 @@
-import { POW10, PriorbookError, printScaled, VENUES } from '../domain/index.ts'
-import type { BookEvent, TradeEvent } from '../replay/index.ts'
+import { POW10, PriorbookError, VENUES } from '../domain/index.ts'
+import type { BookEvent } from '../replay/index.ts'
 import type { LimitKeeper } from './account-limits.ts'
 import type { EngineOrder } from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
 import { charge, chargeBound, type FeeCharge, type FeeFormula } from './fees.ts'
 import { matchOrder, type LevelFill, type Match } from './fills.ts'
+import { KeptFills, toFillView, type FillRecord } from './kept-fills.ts'
 import { revenueOf, type Ledger } from './ledger.ts'
 import type { InstrumentBook } from './market-state.ts'
-import { affordable, priceOne, printMoney, shownPrice } from './money.ts'
-import {
-  EVIDENCE_CLASSES,
-  type EndReason,
-  type Evidence,
-  type FillView,
-  type RejectReason,
-} from './order.ts'
+import { affordable, priceOne, shownPrice } from './money.ts'
+import { EVIDENCE_CLASSES, type EndReason, type Evidence, type RejectReason } from './order.ts'
 import { cashNeeded, feesOf, type Orders, type RunEvent } from './orders.ts'
 import { RestingLevel } from './queue.ts'
+import type { RowChanges } from './row-changes.ts'
+import type { RowRef } from './row-ref.ts'
 import type { RunMarket } from './run-market.ts'
 import type { StrategyRunOptions } from './run-options.ts'
 import { countSlippage, MARKOUTS, type Tally } from './statistics.ts'
 import type { StrategyHooks } from './strategy-hooks.ts'
 import type { OrderRules } from './venues/index.ts'
-import { glanceAt } from './why.ts'
 
 type FillFacts = {
   readonly bookPrice: number
   readonly size: number
   readonly liquidity: 'taker' | 'maker'
   readonly evidence: Evidence
-  readonly rows: readonly string[]
+  readonly row: RowRef
+  readonly other: RowRef | undefined
 }
 
 /**
@@ -37,8 +34,7 @@ type FillFacts = {
  * and fills resting orders by what the tape shows later.
  */
 export class MatchingEngine {
-  /** The first fills of the run, for the report. */
-  readonly fills: FillView[] = []
+  readonly fills: KeptFills
   fillCount = 0
   private readonly options: StrategyRunOptions
   private readonly queue: EventQueue<RunEvent>
@@ -60,6 +56,7 @@ export class MatchingEngine {
   ) {
     this.limits = limits
     this.options = options
+    this.fills = new KeptFills(options.keep)
     this.queue = queue
     this.ledger = ledger
     this.orders = orders
@@ -88,8 +85,10 @@ export class MatchingEngine {
     placeInBook(order, book)
     const match = matchOrder(order, book, market.consumed, state.venue)
     if (crossesOwn(market, order, match)) return this.orders.reject(market, order, 'self_cross')
-    const before =
-      order.steps === undefined ? undefined : glanceAt(book, market.consumed, order.outcome)
+    const { steps } = this.orders
+    const before = order.isExplained
+      ? steps.glance(book, market.consumed, order.outcome)
+      : undefined
     const rejected =
       this.limits?.refusal(
         market,
@@ -103,13 +102,13 @@ export class MatchingEngine {
     this.tally.wanted += (order.money === undefined ? order.size : match.units) / unit
     order.state = 'resting'
     const stopped = this.take(market, book, order, match.fills, formula)
-    if (order.steps !== undefined) {
+    if (order.isExplained) {
       this.orders.step(order, {
         rule: order.filled > 0 ? 'took what the recorded book showed' : 'met the book',
         before,
-        after: order.filled === 0 ? before : glanceAt(book, market.consumed, order.outcome),
+        after: order.filled === 0 ? before : steps.glance(book, market.consumed, order.outcome),
         size: order.filled,
-        rows: [book.rowId],
+        row: book.row,
       })
     }
     if (order.remaining === 0) this.orders.complete(market, order)
@@ -129,33 +128,30 @@ export class MatchingEngine {
   }
 
   /** A row of the primary book is about to be applied: decreases may concern resting orders. */
-  beforeRow(market: RunMarket, book: InstrumentBook, event: BookEvent): void {
-    const { columns, row, at } = event
-    this.queue.now = at
-    const { key, size } = columns
+  beforeRow(market: RunMarket, book: InstrumentBook, changes: RowChanges, event: BookEvent): void {
+    const { at } = event
+    this.queue.clock.now = at
+    const { levels } = market
+    const { count, keys, before: sizes } = changes
+    const hasConsumed = market.consumed.size > 0
     let isConcerned = false
-    // Small integers: a map looks up a double much more slowly.
-    const factor = POW10[market.state.priceDecimals - columns.priceDecimals]! | 0
-    const end = columns.changeEnd[row]!
-    for (let index = columns.changeStart(row); index < end; index++) {
-      const side = (key[index]! & 1) as 0 | 1
-      const price = ((key[index]! >>> 1) * factor) | 0
-      const levelKey = (price * 2 + side) | 0
-      const after = size[index]!
-      const consumed = market.consumed.size === 0 ? undefined : market.consumed.get(levelKey)
+    for (let index = 0; index < count; index++) {
+      const levelKey = keys[index]!
+      const after = changes.after[index]!
+      const consumed = hasConsumed ? market.consumed.get(levelKey) : undefined
       if (consumed !== undefined) {
         isConcerned = true
         if (after === 0) market.forget(levelKey)
         else if (after < consumed) market.consumed.set(levelKey, after)
       }
-      const level = market.levels.get(levelKey)
+      const level = levels.get(levelKey)
       if (level === undefined) continue
       isConcerned = true
-      const before = book.sizeAt(side, price)
+      const before = sizes[index]!
       if (!market.state.isPolled) {
-        level.resize(at, before, after)
-        market.awaitExpiry(level.expiresAt)
-      } else if (!market.state.inGap && isTouch(book, side, price)) {
+        // Most rows add to their levels, or wait for a print that an earlier row waits for too.
+        if (level.resize(at, before, after)) market.awaitExpiry(level.expiresAt)
+      } else if (!market.state.inGap && isTouch(book, level.side, level.price)) {
         this.shrinkUnseen(market, book, level, before, after, event.sequence)
       }
     }
@@ -172,14 +168,13 @@ export class MatchingEngine {
     sequence: number,
   ): void {
     level.shrinkUnseen(before, after, (order, filled, evidence) => {
-      const next = `${book.market.venue}:${book.key}:${sequence}`
-      this.fillMaker(market, order, filled, evidence, [book.rowId, next])
+      this.fillMaker(market, order, filled, evidence, book.row, { series: book.series, sequence })
     })
   }
 
   /** The row has been applied. */
   afterRow(market: RunMarket, book: InstrumentBook, at: number): void {
-    this.queue.now = at
+    this.queue.clock.now = at
     if (at > market.expireAt) {
       market.expireAt = Infinity
       for (const level of market.levels.list) {
@@ -193,7 +188,7 @@ export class MatchingEngine {
 
   /** The book was replaced: consumed units are forgotten, and resting orders go to the end of the queue. */
   bookRestarts(market: RunMarket, book: InstrumentBook, at: number): void {
-    this.queue.now = at
+    this.queue.clock.now = at
     market.forgetAll()
     for (const level of market.levels.list) {
       level.requeue(book.sizeAt(level.side, level.price))
@@ -209,14 +204,14 @@ export class MatchingEngine {
     price: number,
     size: number,
     isBuy: boolean,
-    event: TradeEvent,
+    print: RowRef,
   ): void {
-    this.queue.now = at
+    this.queue.clock.now = at
     const { state } = market
     if (state.inGap || state.isPolled) return
     const book = state.primary!
     const onFill = (order: EngineOrder, filled: number, evidence: Evidence): void =>
-      this.fillMaker(market, order, filled, evidence, [tradeId(event), book.rowId])
+      this.fillMaker(market, order, filled, evidence, print, book.row)
     let left = size
     for (const level of levelsOf(market, isBuy ? 1 : 0)) {
       if (left === 0 || (isBuy ? level.price > price : level.price < price)) break
@@ -244,13 +239,13 @@ export class MatchingEngine {
       if (size <= 0) break
       const { bookPrice } = level
       market.consume(bookPrice * 2 + (1 - order.bookSide), size)
-      const rows = [book.rowId]
       this.fill(market, order, {
         bookPrice,
         size,
         liquidity: 'taker',
         evidence: 'book_cross',
-        rows,
+        row: book.row,
+        other: undefined,
       })
       if (stopped !== undefined) break
     }
@@ -295,7 +290,7 @@ export class MatchingEngine {
     if (order.expires !== undefined) {
       this.queue.add(order.expires - rules.gtdEarly, { kind: 'expire', order })
     }
-    if (order.steps !== undefined) {
+    if (order.isExplained) {
       const rule = `rests behind what is displayed (${model} queue)`
       this.orders.step(order, { rule, ahead: order.ahead, price: order.shownPrice })
     }
@@ -320,7 +315,7 @@ export class MatchingEngine {
         const { fills } = matchOrder(order, book, market.consumed, market.state.venue)
         for (const { bookPrice, size } of fills) {
           market.consume(bookPrice * 2 + (1 - side), size)
-          this.fillMaker(market, order, size, evidence, [book.rowId])
+          this.fillMaker(market, order, size, evidence, book.row)
         }
       }
     }
@@ -331,14 +326,15 @@ export class MatchingEngine {
     order: EngineOrder,
     size: number,
     evidence: Evidence,
-    rows: readonly string[],
+    row: RowRef,
+    other?: RowRef,
   ): void {
-    market.isDirty = true
+    market.markDirty()
     const { ahead, shownPrice: price, bookPrice } = order
-    if (order.steps !== undefined) {
-      this.orders.step(order, { rule: evidence, ahead, size, price, rows })
+    if (order.isExplained) {
+      this.orders.step(order, { rule: evidence, ahead, size, price, row, other })
     }
-    this.fill(market, order, { bookPrice, size, liquidity: 'maker', evidence, rows })
+    this.fill(market, order, { bookPrice, size, liquidity: 'maker', evidence, row, other })
   }
 
   private fill(market: RunMarket, order: EngineOrder, facts: FillFacts): void {
@@ -407,36 +403,37 @@ export class MatchingEngine {
   private report(
     book: InstrumentBook,
     order: EngineOrder,
-    { size, liquidity, evidence, rows }: FillFacts,
+    { size, liquidity, evidence, row, other }: FillFacts,
     price: number,
     fee: FeeCharge,
   ): void {
     const { market, at } = book
-    const decimals = VENUES[market.venue].sizeDecimals
-    const view: FillView = Object.freeze({
+    const fill: FillRecord = {
       id: ++this.fillCount,
       order: order.id,
-      market: market.name,
-      venue: market.venue,
+      market,
       outcome: order.outcome,
       side: order.side,
       liquidity,
-      price: shownPrice(price, market.one),
-      size: printScaled(size, decimals),
-      fee: printMoney(fee.value),
-      feeShares: printScaled(fee.shares, decimals),
+      price,
+      size,
+      fee: fee.value,
+      feeShares: fee.shares,
       at: this.queue.now,
       evidence,
-      rows: Object.freeze([...rows]),
       bookAge: this.queue.now - at,
+      row,
+      other,
       tag: order.tag,
-    })
-    if (this.fills.length < this.options.keep) this.fills.push(view)
+    }
+    this.fills.add(fill)
     if (this.hooks.answer !== undefined) {
+      const view = toFillView(fill)
       this.hooks.answer(market, order.view(), 'onFill', (strategy, context) =>
         strategy.onFill?.(view, context),
       )
     } else if (this.hooks.strategy.onFill !== undefined) {
+      const view = toFillView(fill)
       this.hooks.defer('onFill', (strategy, context) => strategy.onFill?.(view, context))
     }
   }
@@ -449,7 +446,7 @@ export class MatchingEngine {
   }
 
   private removeEnded(market: RunMarket): void {
-    market.isDirty = false
+    market.markClean()
     let isChanged = false
     const { list } = market.levels
     for (let place = 0; place < list.length;) {
@@ -471,11 +468,6 @@ export class MatchingEngine {
     if (isChanged) market.updateBest()
     market.updateBusy()
   }
-}
-
-/** The id of a trade's row. */
-export function tradeId({ instrument, sequence }: TradeEvent): string {
-  return `${instrument.venue}:${instrument.key}/trade:${sequence}`
 }
 
 /** What the venue checks before it looks at the book; a reduce-only order is cut to the position. */

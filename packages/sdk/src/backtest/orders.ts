@@ -4,16 +4,18 @@ import { EngineOrder, type ParsedOrder } from './engine-order.ts'
 import type { EventQueue } from './event-queue.ts'
 import { chargeBound, type FeeFormula } from './fees.ts'
 import type { Ledger, Position } from './ledger.ts'
+import { KeptOrders } from './kept-orders.ts'
+import { KeptSteps, type StepFacts } from './kept-steps.ts'
 import type { AccountSnapshot } from './known-account.ts'
 import type { InstrumentBook, MarketState } from './market-state.ts'
 import { MONEY_ONE, notional, payoutOf, PRICE_ONE, priceOne } from './money.ts'
+import { OpenOrders } from './open-orders.ts'
 import type { EndReason, OrderState, OrderView, RejectReason } from './order.ts'
 import type { RunMarket } from './run-market.ts'
 import { countReject, type PendingMarkout, type Tally } from './statistics.ts'
 import type { ReceivedRow } from './received-world.ts'
 import type { HookCall, StrategyHooks } from './strategy-hooks.ts'
 import type { GapView } from './strategy.ts'
-import type { KeptStep, PackedGlance } from './why.ts'
 
 /** Something that reaches a strategy later than it happened. */
 export type News =
@@ -57,23 +59,20 @@ export type RunEvent =
   | { readonly kind: 'refused'; readonly view: OrderView }
   | { readonly kind: 'markout'; readonly market: RunMarket; readonly fill: PendingMarkout }
 
-// Max steps that are kept of one order.
-const MAX_STEPS = 100
-
 /** The orders of a run: creation, reservations, and how they end. */
 export class Orders {
-  readonly open = new Map<number, EngineOrder>()
+  readonly open: OpenOrders = new OpenOrders()
   /** Called with every order that is sent, where the strategy must remember it. */
   onSent: ((order: EngineOrder) => void) | undefined
-  /** What happened to the first orders, by id. */
-  readonly explained = new Map<number, readonly KeptStep[]>()
-  /** The first orders of the run, for the report; of those that have ended only the view. */
-  private readonly kept: (EngineOrder | OrderView)[] = []
+  /** What happened to the first orders. */
+  readonly steps = new KeptSteps()
+  private readonly kept: KeptOrders
   private readonly queue: EventQueue<RunEvent>
   private readonly ledger: Ledger
   private readonly hooks: StrategyHooks
   private readonly tally: Tally
-  private readonly limits: { readonly keep: number; readonly explain: number }
+  /** Orders up to this id keep the steps that explain them. */
+  private readonly explain: number
   private lastId = 0
 
   constructor(
@@ -87,7 +86,8 @@ export class Orders {
     this.ledger = ledger
     this.hooks = hooks
     this.tally = tally
-    this.limits = limits
+    this.explain = limits.explain
+    this.kept = new KeptOrders(limits.keep, this.open)
   }
 
   /** The id of the next request, counted as sent. */
@@ -100,29 +100,27 @@ export class Orders {
   create(id: number, parsed: ParsedOrder): EngineOrder {
     const order = new EngineOrder(id, parsed, this.queue.now)
     noteQuotes(order)
-    if (id <= this.limits.explain) this.explained.set(id, (order.steps = []))
-    this.open.set(id, order)
-    if (this.kept.length < this.limits.keep) order.place = this.kept.push(order) - 1
+    order.isExplained = id <= this.explain
+    this.open.add(order)
+    this.kept.add(order)
     this.onSent?.(order)
     return order
   }
 
   /** Open orders, all or of one market. */
-  list(market: string | undefined): EngineOrder[] {
-    return [...this.open.values()].filter(
-      (order) => market === undefined || order.market.name === market,
-    )
+  list(market: string | undefined): readonly EngineOrder[] {
+    const orders = this.open.list()
+    return market === undefined ? orders : orders.filter((each) => each.market.name === market)
   }
 
   /** An order that is open or among those of the report. */
   find(id: number): OrderView | undefined {
-    const order = this.open.get(id) ?? this.kept.find((each) => each.id === id)
-    return order === undefined ? undefined : viewOf(order)
+    return this.open.get(id)?.view() ?? this.kept.find(id)
   }
 
   /** The first orders of the run, for the report. */
   views(): readonly OrderView[] {
-    return this.kept.map(viewOf)
+    return this.kept.views()
   }
 
   /** Sets cash and units aside for the rest of an order. */
@@ -180,7 +178,7 @@ export class Orders {
     order.state = 'filled'
     this.tally.whole++
     this.open.delete(order.id)
-    this.keepEnded(order)
+    this.kept.end(order)
     this.notify(order)
   }
 
@@ -202,21 +200,17 @@ export class Orders {
     // Its units cover the orders behind it.
     if (hadUnits) this.renew(market)
     this.ledger.noteCapital(market.position, this.queue.now)
-    if (order.steps !== undefined) {
+    if (order.isExplained) {
       this.step(order, { rule: `${state}${reason === undefined ? '' : `: ${reason}`}` })
     }
-    this.keepEnded(order)
+    this.kept.end(order)
     this.notify(order)
   }
 
-  private keepEnded(order: EngineOrder): void {
-    if (order.place >= 0) this.kept[order.place] = order.view()
-  }
-
   /** Ends an order that the venue does not accept. */
-  reject(market: RunMarket, order: EngineOrder, reason: RejectReason, before?: PackedGlance): void {
+  reject(market: RunMarket, order: EngineOrder, reason: RejectReason, before?: number): void {
     countReject(this.tally, reason)
-    if (order.steps !== undefined) this.step(order, { rule: `refused: ${reason}`, before })
+    if (order.isExplained) this.step(order, { rule: `refused: ${reason}`, before })
     this.end(market, order, 'rejected', reason)
   }
 
@@ -248,7 +242,7 @@ export class Orders {
 
   /** Ends everything that is still open when the run ends; the strategy is no longer called. */
   finish(marketOf: (state: MarketState) => RunMarket): void {
-    for (const order of this.open.values()) {
+    for (const order of this.open.list()) {
       const market = marketOf(order.market)
       this.release(market, order)
       this.ledger.noteCapital(market.position, this.queue.now)
@@ -270,28 +264,10 @@ export class Orders {
     }
   }
 
-  /** Adds a step to the explanation of an order. */
-  step(
-    order: EngineOrder,
-    step: { readonly [Key in keyof Omit<KeptStep, 'at'>]?: KeptStep[Key] | undefined } & {
-      readonly rule: string
-    },
-  ): void {
-    if (order.steps === undefined || order.steps.length > MAX_STEPS) return
-    const { rule, before, after, ahead, size, price, rows } = step
-    const known: { -readonly [Key in keyof KeptStep]: KeptStep[Key] } = { at: this.queue.now, rule }
-    if (before !== undefined) known.before = before
-    if (after !== undefined) known.after = after
-    if (ahead !== undefined) known.ahead = ahead
-    if (size !== undefined) known.size = size
-    if (price !== undefined) known.price = price
-    if (rows !== undefined) known.rows = rows
-    order.steps.push(known)
+  /** Adds a step to an order whose steps are kept. */
+  step(order: EngineOrder, facts: StepFacts): void {
+    this.steps.add(order.id, this.queue.now, facts)
   }
-}
-
-function viewOf(order: EngineOrder | OrderView): OrderView {
-  return order instanceof EngineOrder ? order.view() : order
 }
 
 /** The most cash that the rest of an order can need: at its limit, with the highest fee. */
@@ -323,7 +299,7 @@ function coveredUnits(position: Position, { closedOutcome, remaining }: EngineOr
 function endSoon(market: RunMarket, order: EngineOrder, reason: EndReason): void {
   order.remaining = 0
   order.ending = reason
-  market.isDirty = true
+  market.markDirty()
 }
 
 /** The fee formula of a market; throws where it is not known. */

@@ -61,18 +61,19 @@ export class RestingLevel<Order extends Queued> {
     return first === undefined ? Infinity : first.at + this.lag
   }
 
-  /** The displayed size of the level changes. */
-  resize(at: number, before: number, after: number): void {
-    if (after >= before) return
+  /** The displayed size of the level changes; true where a decrease waits for its print that none waited before. */
+  resize(at: number, before: number, after: number): boolean {
+    if (after >= before) return false
     let size = before - after
     if (at - this.prepaidAt > this.lag) this.prepaid = 0
     const explained = Math.min(size, this.prepaid)
     this.prepaid -= explained
     size -= explained
-    if (size === 0) return
+    if (size === 0) return false
     if (this.waiting === NONE) this.waiting = []
     this.waiting.push({ at, base: before + this.waitingSize, after, size })
     this.waitingSize += size
+    return this.waiting.length === 1
   }
 
   /** Treats decreases that no print explained in time as cancels. */

@@ -1,6 +1,7 @@
 import { Breakdown } from './breakdown.ts'
 import type { EngineOrder } from './engine-order.ts'
 import type { Ledger, Position } from './ledger.ts'
+import { maskOf, type LevelMasks } from './level-masks.ts'
 import type { MarketState } from './market-state.ts'
 import type { RestingLevel } from './queue.ts'
 import { RestingLevels } from './resting-levels.ts'
@@ -19,8 +20,6 @@ export class RunMarket {
   /** The highest bid and the lowest ask of resting orders. */
   bestBid = 0
   bestAsk = Infinity
-  /** True where a filled order may have to leave its level. */
-  isDirty = false
   /** When the oldest decrease that waits for its print is given up. */
   expireAt = Infinity
   /** True while counted in `state.busy`. */
@@ -29,15 +28,36 @@ export class RunMarket {
   isHolding = false
   /** When resting orders end by the clock; Infinity where no event waits for it. */
   closeAt = Infinity
-  /**
-   * A bit for each level of `levels` and `consumed`, by `maskOf`. Bits of levels that are gone may still be set:
-   * a row without any of the bits does not concern the run, which is cheaper to see than to look the levels up.
-   */
-  mask = 0
+  /** The place of the run among all runs. */
+  private readonly place: number
+  private readonly masks: LevelMasks
+  private dirty = false
+  /** True while counted in `state.restless`. */
+  private isRestless = false
 
-  constructor(state: MarketState, ledger: Ledger) {
+  constructor(state: MarketState, ledger: Ledger, place: number) {
     this.state = state
     this.position = ledger.open(state)
+    this.place = place
+    this.masks = state.masks
+    this.masks.admit(place)
+  }
+
+  /** True where a filled order may have to leave its level. */
+  get isDirty(): boolean {
+    return this.dirty
+  }
+
+  /** An order may have to leave its level with the current step. */
+  markDirty(): void {
+    this.dirty = true
+    this.updateRestless()
+  }
+
+  /** Orders that are done have left their levels. */
+  markClean(): void {
+    this.dirty = false
+    this.updateRestless()
   }
 
   /** Resting orders in the order of their arrival. */
@@ -61,7 +81,7 @@ export class RunMarket {
     const before = this.consumed.get(key)
     if (before === undefined) {
       this.state.interest.add(key, 1)
-      this.mask |= maskOf(key)
+      this.masks.add(this.place, key)
     }
     this.consumed.set(key, (before ?? 0) + size)
   }
@@ -81,7 +101,8 @@ export class RunMarket {
   addLevel(key: number, level: RestingLevel<EngineOrder>): void {
     this.levels.add(key, level)
     this.state.interest.add(key, 1)
-    this.mask |= maskOf(key)
+    this.masks.add(this.place, key)
+    if (this.isRestless) this.updateRestless()
     if (level.side === 0) this.bestBid = Math.max(this.bestBid, level.price)
     else this.bestAsk = Math.min(this.bestAsk, level.price)
     this.widenBounds()
@@ -89,7 +110,9 @@ export class RunMarket {
 
   /** Removes a level without orders. */
   dropLevel(key: number): void {
-    if (this.levels.delete(key)) this.state.interest.add(key, -1)
+    if (!this.levels.delete(key)) return
+    this.state.interest.add(key, -1)
+    if (this.levels.size === 0) this.updateRestless()
   }
 
   /** Waits for prints of a level until they are given up. */
@@ -126,10 +149,19 @@ export class RunMarket {
   /** Counts or uncounts this run in `state.busy`. */
   updateBusy(): void {
     const isBusy = this.levels.size > 0 || this.consumed.size > 0
+    if (!isBusy) this.masks.set(this.place, 0)
     if (isBusy === this.isBusy) return
     this.isBusy = isBusy
-    if (!isBusy) this.mask = 0
     this.state.busy += isBusy ? 1 : -1
+    this.updateRestless()
+  }
+
+  // Counts or uncounts this run in `state.restless`.
+  private updateRestless(): void {
+    const isRestless = this.isBusy && (this.dirty || this.levels.size === 0)
+    if (isRestless === this.isRestless) return
+    this.isRestless = isRestless
+    this.state.restless += isRestless ? 1 : -1
   }
 
   /** Clears the bits of levels that are gone. */
@@ -137,7 +169,7 @@ export class RunMarket {
     let mask = 0
     for (const { side, price } of this.levels.list) mask |= maskOf(price * 2 + side)
     for (const key of this.consumed.keys()) mask |= maskOf(key)
-    this.mask = mask
+    this.masks.set(this.place, mask)
   }
 
   /** Widens the bounds of the market to the orders of this run. */
@@ -162,9 +194,4 @@ export class RunMarket {
 
 function byArrival(left: EngineOrder, right: EngineOrder): number {
   return left.enteredAt - right.enteredAt || left.id - right.id
-}
-
-/** The bit of a level key in masks of 32 levels; neighbouring prices have different bits. */
-export function maskOf(key: number): number {
-  return 1 << (Math.imul(key, 0x9e3779b1) >>> 27)
 }

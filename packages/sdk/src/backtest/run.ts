@@ -20,7 +20,7 @@ import type { Report } from './report/report-shape.ts'
 import { buildReport } from './report/report.ts'
 import { StrategyRun } from './strategy-run.ts'
 import type { Params, Strategy, StrategyFactory } from './strategy.ts'
-import { toWhyStep, type Why } from './why.ts'
+import type { Why } from './why.ts'
 import { World } from './world.ts'
 
 /** Batches of events in order of received time, as `replay()` yields them. */
@@ -249,10 +249,7 @@ export class RunSet {
         why(id) {
           const { orders } = own[0]!
           const order = orders.find(id)
-          const steps = orders.explained.get(id) ?? []
-          return order === undefined
-            ? undefined
-            : { order, steps: Object.freeze(steps.map(toWhyStep)) }
+          return order === undefined ? undefined : { order, steps: orders.steps.of(id) }
         },
       }
     })

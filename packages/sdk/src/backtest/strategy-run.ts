@@ -1,12 +1,13 @@
 import { DOUBLE_ZERO } from '../domain/index.ts'
 import { LimitKeeper } from './account-limits.ts'
+import type { Clock } from './clock.ts'
 import { createContext } from './context.ts'
 import { Desk } from './desk.ts'
 import { EventQueue } from './event-queue.ts'
 import { AnsweredAccount, PresentAccount } from './known-account.ts'
 import { createLatency, type Latency, type StrategyRunOptions } from './run-options.ts'
 import { Ledger } from './ledger.ts'
-import { isLoss, type InstrumentBook, type MarketState } from './market-state.ts'
+import { isLoss, type MarketState } from './market-state.ts'
 import { MarketLife } from './market-life.ts'
 import { MatchingEngine } from './matching-engine.ts'
 import { printMoney, shownPrice } from './money.ts'
@@ -26,8 +27,9 @@ const MAX_EVENTS_AT_ONCE = 100_000
 export interface RunEnvironment {
   readonly markets: ReadonlyMap<string, MarketState>
   readonly references: Pick<References, 'find'>
-  /** An event was added to a run's queue. */
-  noteDue(at: number): void
+  readonly clock: Clock
+  /** An event was added to the queue of the run at a place. */
+  noteDue(place: number, at: number): void
 }
 
 /**
@@ -36,6 +38,8 @@ export interface RunEnvironment {
  */
 export class StrategyRun {
   readonly options: StrategyRunOptions
+  /** The place among the runs of the world, which sets it. */
+  place = 0
   readonly queue: EventQueue<RunEvent>
   readonly hooks: StrategyHooks
   readonly ledger: Ledger
@@ -52,6 +56,7 @@ export class StrategyRun {
   readonly received: ReceivedWorld | undefined
   /** Undefined where the account has no limits. */
   private readonly limits: LimitKeeper | undefined
+  private readonly clock: Clock
   private readonly latency: Latency
   private readonly answered: AnsweredAccount | undefined
   private receivedAt = DOUBLE_ZERO
@@ -62,8 +67,10 @@ export class StrategyRun {
     const { markets, references } = environment
     const { seed, params, strategy } = options
     this.options = options
-    this.queue = new EventQueue<RunEvent>((at) => environment.noteDue(at))
-    this.hooks = new StrategyHooks(strategy, this.queue)
+    const { clock } = environment
+    this.clock = clock
+    this.queue = new EventQueue<RunEvent>((at) => environment.noteDue(this.place, at), clock)
+    this.hooks = new StrategyHooks(strategy, clock)
     this.ledger = new Ledger(options.cash)
     const { queue, hooks, ledger, tally } = this
     const orders = new Orders(queue, ledger, hooks, tally, options)
@@ -93,7 +100,7 @@ export class StrategyRun {
       markets: this.received?.markets ?? markets,
       references: this.received?.references ?? references,
     }
-    hooks.setContext(createContext({ clock: queue, ...seen, account, desk, hooks, random, params }))
+    hooks.setContext(createContext({ clock, ...seen, account, desk, hooks, random, params }))
   }
 
   // Orders that are sent are known at once; what becomes of them, when the answer has arrived.
@@ -124,7 +131,7 @@ export class StrategyRun {
 
   /** The first event of the tape is about to be applied. */
   start(at: number): void {
-    this.queue.now = at
+    this.clock.now = at
     this.ledger.begin(at)
     this.hooks.call('onStart', (strategy, context) => strategy.onStart?.(context))
   }
@@ -147,27 +154,15 @@ export class StrategyRun {
     }
   }
 
-  /** Calls `onBook`, which the strategy must have. */
-  bookSeen(book: InstrumentBook, at: number): void {
-    this.queue.now = at
-    this.hooks.bookSeen(book.view!)
-  }
-
-  /** Calls `onQuote`, which the strategy must have. */
-  quoteSeen(book: InstrumentBook, at: number): void {
-    this.queue.now = at
-    this.hooks.quoteSeen(book.view!)
-  }
-
   /** Calls a hook at a time. */
   call(at: number, hook: string, run: HookCall): void {
-    this.queue.now = at
+    this.clock.now = at
     this.hooks.call(hook, run)
   }
 
   /** The recording of a market breaks off, or the market closes. */
   gapOpens(state: MarketState, view: GapView, at: number): void {
-    this.queue.now = at
+    this.clock.now = at
     const market = this.markets[state.index]
     if (market !== undefined && view.reason === 'market_closed') this.cancelAll(market, 'closed')
     if (view.reason === 'market_closed' && this.received === undefined) this.life.end(state)
@@ -180,7 +175,7 @@ export class StrategyRun {
   }
 
   gapCloses(state: MarketState, view: GapView, at: number): void {
-    this.queue.now = at
+    this.clock.now = at
     const market = this.markets[state.index]
     if (market !== undefined && isLoss(view.reason)) market.statistics.gapEnd = at
   }
@@ -188,7 +183,7 @@ export class StrategyRun {
   /** The first row of a market is about to be applied; a strategy with a delayed feed hears of it with that row. */
   marketBegins(state: MarketState, at: number): void {
     if (this.received !== undefined) return
-    this.queue.now = at
+    this.clock.now = at
     this.life.beginOnce(state)
     this.hooks.flush()
   }
@@ -196,14 +191,14 @@ export class StrategyRun {
   /** A new record of a market became known. */
   recordChanged(state: MarketState, at: number): void {
     if (this.received !== undefined) return
-    this.queue.now = at
+    this.clock.now = at
     this.life.recordChanged(state)
     this.hooks.flush()
   }
 
   /** The market stops accepting orders: resting ones end. */
   marketCloses(market: RunMarket, at: number): void {
-    this.queue.now = at
+    this.clock.now = at
     this.cancelAll(market, 'closed')
     this.hooks.flush()
   }
@@ -211,7 +206,7 @@ export class StrategyRun {
   /** Cancels what rests where the loss has reached its limit; called after every change of the equity. */
   checkLoss(at: number): void {
     if (this.limits === undefined || !this.limits.stops(this.ledger.equityNow)) return
-    this.queue.now = at
+    this.clock.now = at
     for (const market of this.active) this.cancelAll(market, 'loss_limit')
   }
 
@@ -228,13 +223,13 @@ export class StrategyRun {
 
   /** The market's record changed while orders rest: they end at its close time. */
   closeTimeMoves(market: RunMarket, at: number): void {
-    this.queue.now = at
+    this.clock.now = at
     this.engine.awaitClose(market)
   }
 
   /** The market pays `payouts` money units per share. */
   settle(state: MarketState, payouts: readonly number[], at: number): void {
-    this.queue.now = at
+    this.clock.now = at
     const market = this.markets[state.index]
     if (market !== undefined) {
       this.marketCloses(market, at)
@@ -249,7 +244,7 @@ export class StrategyRun {
   /** The tape ends. */
   finish(at: number): void {
     this.drain(at + 1)
-    this.queue.now = at
+    this.clock.now = at
     this.hooks.call('onEnd', (strategy, context) => strategy.onEnd?.(context))
     this.orders.finish((state) => this.marketOf(state))
     this.ledger.finish(at)
@@ -270,6 +265,11 @@ export class StrategyRun {
       case 'replace': {
         const { old, order, keepsSize } = event
         const market = this.marketOf(order.market)
+        if (!order.isOpen) {
+          // A cancel has overtaken it: it only ends the order that it replaces.
+          if (old.isOpen) orders.end(market, old, 'cancelled', 'replaced')
+          return
+        }
         if (!old.isOpen) return orders.reject(market, order, 'unknown_order')
         // What was filled on the way is not ordered again.
         if (keepsSize) order.size = order.remaining = old.remaining
@@ -312,7 +312,7 @@ export class StrategyRun {
   private marketOf(state: MarketState): RunMarket {
     const known = this.markets[state.index]
     if (known !== undefined) return known
-    const market = new RunMarket(state, this.ledger)
+    const market = new RunMarket(state, this.ledger, this.place)
     this.markets[state.index] = market
     this.active.push(market)
     return market

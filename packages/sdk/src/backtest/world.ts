@@ -20,9 +20,9 @@ import type {
   SampleEvent,
   TradeEvent,
 } from '../replay/index.ts'
+import { Clock } from './clock.ts'
 import { SpareCounters } from './level-interest.ts'
 import { InstrumentBook, isLoss, MarketState, type Assumptions } from './market-state.ts'
-import { tradeId } from './matching-engine.ts'
 import { PRICE_ONE, shownPrice } from './money.ts'
 import type { DataEvent } from './feeds/data-feed.ts'
 import type { FedBatch } from './feeds/merge-feeds.ts'
@@ -37,9 +37,12 @@ import {
 } from './records.ts'
 import type { News } from './orders.ts'
 import { copyRow } from './received-world.ts'
+import { factorOf, RowChanges } from './row-changes.ts'
+import { printRow } from './row-ref.ts'
 import type { RunEnvironment, StrategyRun } from './strategy-run.ts'
 import type { GapView, SampleView, TradeView } from './strategy.ts'
-import { maskOf, type RunMarket } from './run-market.ts'
+import type { RunMarket } from './run-market.ts'
+import type { StrategyHooks } from './strategy-hooks.ts'
 import { FrozenBook, FrozenMarket } from './views.ts'
 
 // Max gaps that a report lists.
@@ -69,20 +72,23 @@ export class World implements RunEnvironment, EventSink {
   /** The first gaps with a loss; `end` is absent while one is open. */
   readonly gapSpans: { market: string; reason: string; start: number; end: number | undefined }[] =
     []
+  readonly clock: Clock = new Clock()
   now = DOUBLE_ZERO
   firstAt = DOUBLE_ZERO
   private readonly assume: Assumptions
   private readonly counters = new SpareCounters()
+  private readonly changes = new RowChanges()
   private readonly books: (InstrumentBook | undefined)[] = []
   private readonly booksByKey = new Map<string, InstrumentBook>()
   private readonly openGaps: Gap[] = []
   private runs: readonly StrategyRun[] = []
-  private bookWatchers: readonly StrategyRun[] = []
-  private quoteWatchers: readonly StrategyRun[] = []
+  private bookWatchers: readonly StrategyHooks[] = []
+  private quoteWatchers: readonly StrategyHooks[] = []
   private isStarted = false
   /** Whether strategies receive events later than they happen. */
   private isDelayed = false
-  /** When the nearest event of any run is due. */
+  /** When the nearest event of each run is due, and that of any. */
+  private dues = new Float64Array(0)
   private due = Infinity
   private sampleDue = -Infinity
   private revisions: readonly Revision[] = []
@@ -114,12 +120,16 @@ export class World implements RunEnvironment, EventSink {
   /** Sets the runs that share this world; before the first event. */
   attach(runs: readonly StrategyRun[]): void {
     this.runs = runs
+    for (const [place, run] of runs.entries()) run.place = place
+    this.dues = new Float64Array(runs.length).fill(Infinity)
     this.isDelayed = runs.some(({ received }) => received !== undefined)
-    this.quoteWatchers = runs.filter(({ options }) => options.strategy.onQuote !== undefined)
-    this.bookWatchers = runs.filter(({ options }) => options.strategy.onBook !== undefined)
+    const hooks = runs.map((run) => run.hooks)
+    this.quoteWatchers = hooks.filter(({ strategy }) => strategy.onQuote !== undefined)
+    this.bookWatchers = hooks.filter(({ strategy }) => strategy.onBook !== undefined)
   }
 
-  noteDue(at: number): void {
+  noteDue(place: number, at: number): void {
+    if (at < this.dues[place]!) this.dues[place] = at
     if (at < this.due) this.due = at
   }
 
@@ -211,38 +221,34 @@ export class World implements RunEnvironment, EventSink {
     if (isBusy && (isChanged || restarts || concerns(market, book, at))) {
       this.afterRow(market, book, at, restarts)
     }
-    const { bookWatchers } = this
     if (this.isDelayed) this.deliver(at, { kind: 'book', book, row: copyRow(event, restarts) })
-    else {
-      for (let index = 0; index < bookWatchers.length; index++) {
-        const run = bookWatchers[index]!
-        if (run.hooks.failure === undefined) run.bookSeen(book, at)
-      }
-      const { quoteWatchers } = this
-      if (quoteWatchers.length > 0 && book.quoteMoved()) {
-        for (let index = 0; index < quoteWatchers.length; index++) {
-          const run = quoteWatchers[index]!
-          if (run.hooks.failure === undefined) run.quoteSeen(book, at)
-        }
-      }
-    }
+    else this.showBook(book, at)
     if (at >= market.prices.due && market.primary === book) samplePrices(book, at)
     if (at >= this.sampleDue) this.sampleEquity(at)
   }
 
+  // Hooks only send requests, so one clock and one view do for all runs.
+  private showBook(book: InstrumentBook, at: number): void {
+    const { bookWatchers, quoteWatchers } = this
+    const view = book.view!
+    this.clock.now = at
+    for (let index = 0; index < bookWatchers.length; index++) bookWatchers[index]!.bookSeen(view)
+    if (quoteWatchers.length === 0 || !book.quoteMoved()) return
+    for (let index = 0; index < quoteWatchers.length; index++) quoteWatchers[index]!.quoteSeen(view)
+  }
+
   // True where a run has something to finish after the row, whatever the row does to its orders.
   private beforeRow(market: MarketState, book: InstrumentBook, event: BookEvent): boolean {
-    const { runs } = this
-    const mask = maskOfRow(market, event)
-    let isChanged = false
-    for (let index = 0; index < runs.length; index++) {
-      const run = runs[index]!
-      const own = run.markets[market.index]
-      if (own === undefined || !own.isBusy) continue
-      if ((own.mask & mask) !== 0) run.engine.beforeRow(own, book, event)
-      if (own.isDirty || own.levels.size === 0) isChanged = true
+    const { runs, changes } = this
+    changes.read(book, event)
+    const { mask } = changes
+    const masks = market.masks.values
+    for (let place = 0; place < masks.length; place++) {
+      if ((masks[place]! & mask) === 0) continue
+      const run = runs[place]!
+      run.engine.beforeRow(run.markets[market.index]!, book, changes, event)
     }
-    return isChanged
+    return market.restless > 0
   }
 
   // The bounds of the market only widen between rows; after one that reached them they are exact again.
@@ -273,12 +279,13 @@ export class World implements RunEnvironment, EventSink {
       const isSame = book.outcome === market.primary.outcome
       const bookPrice = isSame ? price : market.one - price
       const isBuy = (taker === 'buy') === isSame
+      const print = { series: book.tradeSeries, sequence: event.sequence }
       for (const run of this.runs) {
         const own = run.markets[market.index]
         if (own === undefined || own.levels.size === 0) continue
         const isBeyond = isBuy ? own.bestAsk > bookPrice : own.bestBid < bookPrice
         if (isBeyond && !own.isDirty && !run.hooks.hasDeferred) continue
-        run.engine.printed(own, at, bookPrice, size, isBuy, event)
+        run.engine.printed(own, at, bookPrice, size, isBuy, print)
       }
     }
     for (const { options } of this.runs) {
@@ -286,8 +293,11 @@ export class World implements RunEnvironment, EventSink {
     }
   }
 
-  private showTrade(event: TradeEvent, { market, outcome }: InstrumentBook): void {
-    const { at, price, size, taker, instrument } = event
+  private showTrade(
+    event: TradeEvent,
+    { market, outcome, tradeSeries: series }: InstrumentBook,
+  ): void {
+    const { at, price, size, taker, instrument, sequence } = event
     const view: TradeView = Object.freeze({
       market: market.name,
       outcome,
@@ -295,7 +305,7 @@ export class World implements RunEnvironment, EventSink {
       size: size / POW10[instrument.sizeDecimals]!,
       taker,
       time: at,
-      id: tradeId(event),
+      id: printRow({ series, sequence }),
     })
     for (const run of this.runs) {
       if (run.options.strategy.onTrade === undefined) continue
@@ -355,7 +365,7 @@ export class World implements RunEnvironment, EventSink {
     const wasDisputed = isDisputed(state.record)
     state.setRecord(record)
     if (isDisputed(record) && !wasDisputed) state.disputes++
-    for (const book of state.books) state.choosePrimary(book)
+    for (const book of state.books) this.choosePrimary(book)
     for (const run of this.runs) {
       const own = run.markets[state.index]
       if (own === undefined) continue
@@ -451,13 +461,16 @@ export class World implements RunEnvironment, EventSink {
   }
 
   private drain(at: number): void {
-    const { runs } = this
+    const { dues } = this
     let due = Infinity
-    for (let index = 0; index < runs.length; index++) {
-      const run = runs[index]!
-      const { hooks, queue } = run
-      if (queue.next < at) run.drain(at)
-      if (queue.next < due && hooks.failure === undefined) due = queue.next
+    for (let place = 0; place < dues.length; place++) {
+      if (dues[place]! < at) {
+        const run = this.runs[place]!
+        run.drain(at)
+        // A run that failed has no future.
+        dues[place] = run.hooks.isAlive ? run.queue.next : Infinity
+      }
+      if (dues[place]! < due) due = dues[place]!
     }
     this.due = due
   }
@@ -468,6 +481,17 @@ export class World implements RunEnvironment, EventSink {
       if (own === undefined || !own.isHolding) continue
       run.ledger.noteQuotes(own.position)
       run.checkLoss(this.now)
+    }
+  }
+
+  private choosePrimary(book: InstrumentBook): void {
+    const { market } = book
+    const { primary } = market
+    market.choosePrimary(book)
+    if (market.holders === 0 || market.primary === primary) return
+    for (const { markets, ledger } of this.runs) {
+      const own = markets[market.index]
+      if (own !== undefined) ledger.revalue(own.position)
     }
   }
 
@@ -516,7 +540,7 @@ export class World implements RunEnvironment, EventSink {
     this.booksByKey.set(`${instrument.venue}:${instrument.key}`, book)
     state.books.push(book)
     book.view = new FrozenBook(book, outcome, new FrozenMarket(state))
-    state.choosePrimary(book)
+    this.choosePrimary(book)
     for (const gap of this.openGaps) {
       if (gap.scope === 'instrument' && gap.venue === state.venue && gap.key === instrument.key) {
         state.openGap(gap, this.now)
@@ -556,24 +580,6 @@ function touches(market: MarketState, { columns, row }: BookEvent): boolean {
   const { key, changeEnd } = columns
   const factor = factorOf(market, columns)
   return market.interest.touches(key, columns.changeStart(row), changeEnd[row]!, factor)
-}
-
-// The bits of the levels that a row changes.
-function maskOfRow(market: MarketState, { columns, row }: BookEvent): number {
-  const { key, changeEnd } = columns
-  const factor = factorOf(market, columns)
-  const end = changeEnd[row]!
-  let mask = 0
-  for (let index = columns.changeStart(row); index < end; index++) {
-    const level = key[index]!
-    mask |= maskOf((level >>> 1) * factor * 2 + (level & 1))
-  }
-  return mask
-}
-
-// Ticks of the venue per tick of the columns; a small integer, which is faster than a double.
-function factorOf({ priceDecimals }: MarketState, columns: BookEvent['columns']): number {
-  return POW10[priceDecimals - columns.priceDecimals]! | 0
 }
 
 // True where the new book may have reached resting orders of any run, or something has come to its time.

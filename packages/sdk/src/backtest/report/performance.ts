@@ -36,12 +36,16 @@ export type Performance = {
 }
 
 /** Computes the performance of a run. */
-export function performanceOf(world: World, run: StrategyRun): Performance {
+export function performanceOf(
+  world: World,
+  run: StrategyRun,
+  fills: readonly FillView[],
+): Performance {
   const { ledger, engine, tally, settlements } = run
   const days = dailyResults(run)
-  const trips = marketPaths(engine.fills, settlements).flatMap((path) => path.trips)
+  const trips = marketPaths(fills, settlements).flatMap((path) => path.trips)
   const amounts = days.map(({ pnl }) => pnl)
-  const isComplete = engine.fillCount === engine.fills.length
+  const isComplete = engine.fillCount === fills.length
   const capital = ledger.capitalTime / Math.max(1, world.now - world.firstAt)
   return {
     days: days.map(({ day, pnl }) => ({ day: dayText(day), pnl: printMoney(pnl) })),
@@ -50,7 +54,7 @@ export function performanceOf(world: World, run: StrategyRun): Performance {
     round_trips: tripsOf(trips, isComplete),
     turnover: capital <= 0 ? null : rounded(tally.volume / capital),
     // Both need every fill; of long runs only the first ones are kept.
-    maker_share: isComplete ? makerShare(engine.fills) : null,
+    maker_share: isComplete ? makerShare(fills) : null,
     time_in_market: isComplete ? timeShare(trips, world) : null,
   }
 }

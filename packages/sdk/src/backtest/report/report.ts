@@ -41,6 +41,8 @@ export function buildReport(
   const spread = bracketOf(bracket)
   const unpaidVoids = countUnpaidVoids(world, run)
   const confidence = bootstrap(sumByEvent(traded), run.options.seed)
+  const kept = orders.views()
+  const fills = engine.fills.views()
   return {
     format: 'priorbook-backtest/1',
     status: hooks.isAlive ? 'complete' : 'failed',
@@ -55,7 +57,7 @@ export function buildReport(
     headline: headlineOf(world, run, traded),
     bracket: spread,
     confidence,
-    performance: performanceOf(world, run),
+    performance: performanceOf(world, run, fills),
     ...activitySections(run.tally),
     ...evidenceSections(world, run),
     exposure: exposureOf(traded, unpaidVoids),
@@ -76,11 +78,11 @@ export function buildReport(
     breakdown: breakdownOf(run),
     equity: ledger.curve.points.map(({ at, equity, capital }) => [at, equity, capital]),
     settlements: run.settlements,
-    orders_kept: orders.views(),
-    fills_kept: engine.fills,
+    orders_kept: kept,
+    fills_kept: fills,
     logs: hooks.logs,
     prices: pricesOf(world, run),
-    queue: queueOf(run),
+    queue: queueOf(run, kept),
   }
 }
 
@@ -355,8 +357,8 @@ function noticesOf(
     ],
     [late > 0, `${late} final results changed after they were paid; the changes are not booked.`],
     [
-      engine.fillCount > engine.fills.length,
-      `${engine.fillCount} fills, of which the first ${engine.fills.length} are listed.`,
+      engine.fillCount > engine.fills.count,
+      `${engine.fillCount} fills, of which the first ${engine.fills.count} are listed.`,
     ],
   ]
   return notices.flatMap(([applies, text]) => (applies ? [text] : []))

@@ -21,11 +21,10 @@ export function pricesOf(world: World, run: StrategyRun): Report['prices'] {
 }
 
 /** How much was ahead of resting orders when they joined the queue and at each of their fills. */
-export function queueOf({ orders }: StrategyRun): Report['queue'] {
+export function queueOf({ orders }: StrategyRun, kept: Report['orders_kept']): Report['queue'] {
   const points: { order: number; at: number; ahead: string }[] = []
-  for (const { id, venue } of orders.views()) {
-    for (const { at, ahead } of orders.explained.get(id) ?? []) {
-      if (ahead === undefined) continue
+  for (const { id, venue } of kept) {
+    for (const { at, ahead } of orders.steps.queueOf(id)) {
       if (points.length === MAX_QUEUE_POINTS) return points
       points.push({ order: id, at, ahead: printScaled(ahead, VENUES[venue].sizeDecimals) })
     }
