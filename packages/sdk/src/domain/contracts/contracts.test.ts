@@ -5,6 +5,7 @@ import type { MarketRecord } from '../market.ts'
 import {
   compareMembers,
   deriveTerms,
+  mayBePrice,
   OPERATOR_ID,
   parseContractId,
   printContractId,
@@ -140,6 +141,16 @@ describe('the rules', () => {
     expect(idOf(priceOfB(range))).toBe('btc-range-94000-96000-20261117T174500Z')
     expect(idOf(between)).toBe('btc-range-94000-96000-20261117T174500Z')
     expect(titleWords('BTC')).toEqual([{ venue: 'venuec', word: 'bitcoin' }])
+  })
+
+  it('tell by what lists know which markets can be about a price', () => {
+    const ask = 'Will the price of Bitcoin be above $95,000 on November 17?'
+    const listed = { asset: 'BTC', text: ask.toLowerCase() }
+    expect(mayBePrice({ ...listed, venue: 'venuec' })).toBe(true)
+    expect(mayBePrice({ ...listed, venue: 'venuec', text: 'bitcoin up or down' })).toBe(false)
+    expect(mayBePrice({ ...listed, venue: 'venueb', series: 'KXBTCD' })).toBe(true)
+    expect(mayBePrice({ ...listed, venue: 'venueb', series: 'KXBTC15M' })).toBe(false)
+    expect(mayBePrice({ ...listed, venue: 'venuea' })).toBe(false)
   })
 
   it('give every term its evidence, by the day that a rule changed', () => {

@@ -2,4 +2,4 @@
 export * from './compare.ts'
 export * from './contract-id.ts'
 export * from './terms.ts'
-export { deriveTerms, titleWords } from './venues/index.ts'
+export { deriveTerms, mayBePrice, titleWords } from './venues/index.ts'

@@ -6,10 +6,11 @@ import {
 } from '@priorbook/sdk/domain'
 import type { ContractStatus } from '@priorbook/sdk/wire'
 import { Yielder, yieldToEventLoop } from '../../lib/yielder.ts'
-import type { MarketQuery, MarketState } from '../../store/store.ts'
+import type { ListedFacts, MarketQuery, MarketState } from '../../store/store.ts'
 import type { PlanFilter } from '../markets/plan-filter.ts'
 import type { Page } from '../pages/page.ts'
 import type { ApiContext, CursorState } from '../route.ts'
+import { candidatesOf, namedCloses } from './candidates.ts'
 import {
   isAbout,
   joinContract,
@@ -75,7 +76,7 @@ export async function walkContracts(
     if (isWanted) found.push({ seen, place })
     return found.length > page.limit
   }
-  const groups = new CloseGroups(context, filters, page, now)
+  const groups = new CloseGroups(context, filters, page, plan)
   for (;;) {
     const group = await groups.next()
     const until = group?.closes
@@ -141,13 +142,26 @@ class CloseGroups {
   readonly #query: Omit<MarketQuery, 'after' | 'limit'>
   readonly #from: number
   readonly #end: number
+  readonly #choose: NonNullable<MarketQuery['choose']>
+  readonly #firstRead: number
   #after: MarketQuery['after']
-  #waiting: { state: MarketState; closes: number }[] = []
+  // Without a state where no contract of the list can have the market.
+  #waiting: { state: MarketState | undefined; closes: number }[] = []
+  // Those before it were given out.
+  #at = 0
   #isDone: boolean
 
-  constructor(context: ApiContext, filters: ContractFilters, page: Page, now: number) {
-    const { text, asset, window, kind, status } = filters
+  constructor(context: ApiContext, filters: ContractFilters, page: Page, plan: PlanFilter) {
+    const { text, asset, window, kind, status, members } = filters
+    const now = context.now()
     const isUp = isAscending(status)
+    // A search finds single members, and what a plan leaves out only the contracts tell.
+    const isAll = text !== undefined || !plan.includesAll
+    const named = namedCloses(operatorOf(context))
+    this.#choose = (listed) => (isAll ? listed : candidatesOf(listed, members, named))
+    // One market of each contract, and the one after the last.
+    const least = Math.min(SLICE, page.limit + 2)
+    this.#firstRead = text === undefined && members <= 1 ? least : SLICE
     this.#context = context
     this.#from = Math.max(page.from, isUp ? now : 0)
     this.#end = status === 'closed' ? Math.min(page.end, now + 1) : page.end
@@ -172,34 +186,57 @@ class CloseGroups {
   /** The next time at which markets close; undefined at the end. */
   async next(): Promise<CloseGroup | undefined> {
     for (;;) {
-      const first = this.#waiting[0]
-      if (first !== undefined) {
-        const end = this.#waiting.findIndex(({ closes }) => closes !== first.closes)
-        if (end > 0 || this.#isDone) {
-          const markets = this.#waiting.splice(0, end > 0 ? end : this.#waiting.length)
-          const isIn = first.closes >= this.#from && first.closes < this.#end
-          if (isIn) return { closes: first.closes, markets: markets.map(({ state }) => state) }
-          this.#isDone = true
-          this.#waiting = []
-        }
+      const group = this.#shift()
+      if (group !== undefined) {
+        if (group.closes >= this.#from && group.closes < this.#end) return group
+        this.#isDone = true
+        this.#at = this.#waiting.length
       }
-      if (this.#isDone && this.#waiting.length === 0) return undefined
+      if (this.#isDone && this.#at === this.#waiting.length) return undefined
       await this.#read()
     }
   }
 
+  // The first group, if no market of it can follow.
+  #shift(): CloseGroup | undefined {
+    const closes = this.#waiting[this.#at]?.closes
+    if (closes === undefined) return undefined
+    let end = this.#at
+    while (this.#waiting[end]?.closes === closes) end++
+    if (end === this.#waiting.length && !this.#isDone) return undefined
+    const markets: MarketState[] = []
+    for (; this.#at < end; this.#at++) {
+      const { state } = this.#waiting[this.#at]!
+      if (state !== undefined) markets.push(state)
+    }
+    return { closes, markets }
+  }
+
+  // The second read takes the rest of a slice.
+  get #limit(): number {
+    if (this.visited < this.#firstRead) return this.#firstRead
+    return this.visited < SLICE ? SLICE - this.visited : SLICE
+  }
+
   async #read(): Promise<void> {
-    const query = { ...this.#query, after: this.#after, limit: SLICE }
+    let listed: readonly ListedFacts[] = []
+    const choose = (all: readonly ListedFacts[]) => this.#choose((listed = all))
+    const query = { ...this.#query, after: this.#after, limit: this.#limit, choose }
     const { markets, hasMore, reached } = await this.#context.store.markets(query)
-    for (const market of markets) {
-      const { venue, marketId } = market.record
-      this.#after = { openTime: market.sortTime, venue, marketId, value: market.sortValue }
+    this.#waiting = this.#waiting.slice(this.#at)
+    this.#at = 0
+    let next = 0
+    for (const { venue, marketId, sortTime, sortValue } of listed) {
+      this.#after = { openTime: sortTime, venue, marketId, value: sortValue }
+      const own = markets[next]
+      const isRead = own?.record.marketId === marketId && own.record.venue === venue
+      if (isRead) next++
       // Markets without a close time come last.
-      if (market.sortValue === null) this.#isDone = true
-      else this.#waiting.push({ state: market, closes: market.sortValue })
+      if (sortValue === null) this.#isDone = true
+      else this.#waiting.push({ state: isRead ? own : undefined, closes: sortValue })
     }
     this.#after = reached ?? this.#after
-    this.visited += Math.max(markets.length, 1)
+    this.visited += Math.max(listed.length, 1)
     this.#isDone ||= !hasMore
     await yieldToEventLoop()
   }

@@ -20,6 +20,22 @@ export function instrumentsOf(
   return named.length > 0 ? named : recordedInstruments(store, record)
 }
 
+/**
+ * The key of the first book of a market; absent where nothing of it was recorded. Lists show thousands of records once:
+ * their instruments are not made, and not kept.
+ */
+export async function firstKeyOf(
+  { store }: ApiContext,
+  record: MarketRecord,
+): Promise<string | undefined> {
+  const { venue, marketId, outcomes } = record
+  if (VENUES[venue].booksPer === 'market') return marketId
+  const named = outcomes.find(({ tokenId }) => tokenId !== undefined)
+  if (named !== undefined) return named.tokenId
+  const [recorded] = await store.instrumentsOf(venue, marketId)
+  return recorded?.instrument.key
+}
+
 async function recordedInstruments(
   store: ApiContext['store'],
   record: MarketRecord,

@@ -7,7 +7,7 @@ import {
   type ValueStyle,
   type QuoteJson,
 } from '@priorbook/sdk/wire'
-import { instrumentsOf } from './instruments.ts'
+import { firstKeyOf } from './instruments.ts'
 import type { Quote, QuoteQuery } from '../../store/store.ts'
 import type { ApiContext } from '../route.ts'
 
@@ -21,9 +21,9 @@ export async function readQuotes(
   const queries: (QuoteQuery | undefined)[] = []
   for (const record of records) {
     const { venue } = record
-    const [first] = await instrumentsOf(context, record)
-    const last = lastOf(record, first?.key)
-    queries.push(first === undefined ? undefined : { venue, key: first.key, last, since })
+    const key = await firstKeyOf(context, record)
+    const last = lastOf(record, key)
+    queries.push(key === undefined ? undefined : { venue, key, last, since })
   }
   const asked = queries.filter((query) => query !== undefined)
   const quotes = (await context.store.quotes(asked))[Symbol.iterator]()

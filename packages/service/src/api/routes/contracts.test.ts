@@ -1,9 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PriorbookError, toMicros } from '@priorbook/sdk/domain'
+import {
+  deriveTerms,
+  PriorbookError,
+  printContractId,
+  toMicros,
+  type MarketRecord,
+} from '@priorbook/sdk/domain'
 import { Problem, type ContractJson, type ContractWithTermsJson } from '@priorbook/sdk/wire'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { createRandom } from '../../lib/random.testing.ts'
 import { createTestCaller, createTestGrant, type TestCaller } from '../caller.testing.ts'
 import { priceOfB, priceOfC } from '../../../../sdk/src/domain/contracts/records.testing.ts'
 import {
@@ -108,6 +115,64 @@ describe('the list of contracts', () => {
     // A search finds one member, and the contract still has all of them.
     const { body } = await call.get('/v3/contracts?q=KXBTC15M')
     expect((body.data as ContractJson[])[0]!.members).toHaveLength(3)
+  })
+
+  // With one member every record is read; with more, only those of markets that can share a contract.
+  it('finds every contract of several members, whatever lists know of their markets', async () => {
+    const random = createRandom(5)
+    const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)]!
+    const markets = Array.from({ length: 450 }, (_, at) => {
+      const closeTime = toMicros(CLOSES + Math.floor(random() * 150) * 60_000_000)
+      const openTime = toMicros(closeTime - pick([900, 900, 3600]) * 1_000_000)
+      const times = { openTime, closeTime }
+      const asset = pick(['BTC', 'ETH'])
+      const round = { ...times, asset, window: pick(['15m', '1h']), marketId: `m${at}` }
+      const strike = pick([95_000, 96_000])
+      const price = { ...times, marketId: `p${at}` }
+      const ask = `Will the price of Bitcoin be above $${strike} on November 17?`
+      const greater = { strike_type: 'greater_or_equal', floor_strike: strike }
+      const record = pick([
+        () => roundOfA(round),
+        () => roundOfB({ ...round, seriesTicker: `KX${asset}15M` }),
+        () => roundOfC(round),
+        // Lists by a window have it, although it is not a round.
+        () => ({ ...priceOfB(greater), ...price, window: '1h' }),
+        () => ({ ...priceOfC(ask), ...price }),
+        () => ({ ...priceOfC(ask), ...price, asset: 'BTC' }),
+      ])()
+      return { record }
+    })
+    const idOf = (record: MarketRecord) => printContractId(deriveTerms(record)!.subject)
+    const ids = markets.map(({ record }) => idOf(record))
+    const rounds = markets.map(({ record }) => record).filter(({ venue }) => venue === 'venuea')
+    const id = rounds.map(idOf).find((one) => ids.indexOf(one) === ids.lastIndexOf(one))!
+    // The operator gives a round that is alone a second member.
+    const { marketId } = rounds.find((record) => idOf(record) !== id)!
+    const members = [{ venue: 'venuea', market_id: marketId, yes: 'Up' }]
+    const operator = readOperatorFile(fileOf(JSON.stringify({ contracts: [{ id, members }] })))
+    const call = await caller({
+      store: await createContractStore(markets),
+      contracts: () => operator,
+    })
+    const walk = async (query: string): Promise<readonly ContractJson[]> => {
+      const found: ContractJson[] = []
+      for (let cursor = ''; ;) {
+        const { body } = await call.get(`/v3/contracts?limit=100&${query}${cursor}`)
+        found.push(...(body.data as ContractJson[]))
+        if (!body.pagination.has_more) return found
+        cursor = `&cursor=${body.pagination.next_cursor}`
+      }
+    }
+    for (const more of ['', '&window=1h', '&window=15m&asset=eth']) {
+      const all = await walk(`members=1${more}`)
+      for (const members of [2, 3]) {
+        const wanted = all.filter((contract) => contract.members.length >= members)
+        expect(await walk(`members=${members}${more}`)).toEqual(wanted)
+      }
+    }
+    const shared = (await walk('members=2')).map((contract) => contract.id)
+    expect(shared.length).toBeGreaterThan(50)
+    expect(shared).toContain(id)
   })
 
   it('ends where more markets close at once than one page looks at', async () => {

@@ -11,6 +11,17 @@ export type ContractRules = {
    * a `range`; such markets are looked for by it.
    */
   titleWord?(asset: string): string | undefined
+  /** Whether `derive` may give an `above` or a `range`, by what lists know; absent: it never does. */
+  mayBePrice?(listed: ListedTerms): boolean
+}
+
+/** What lists know of a market without its record. */
+export type ListedTerms = {
+  readonly venue: VenueId
+  readonly asset?: string | undefined
+  readonly series?: string | undefined
+  /** Its titles and names, in lower case. */
+  readonly text: string
 }
 
 /** The words for prices that decide; two members agree where the words are equal. */

@@ -1,7 +1,7 @@
 import type { MarketRecord } from '../../market.ts'
 import { VENUE_IDS, type VenueId } from '../../venues/index.ts'
 import type { ContractSubject, MarketTerms } from '../terms.ts'
-import type { ContractRules } from './derive.ts'
+import type { ContractRules, ListedTerms } from './derive.ts'
 import { CONTRACTS_A } from './venuea.ts'
 import { CONTRACTS_B } from './venueb.ts'
 import { CONTRACTS_C } from './venuec.ts'
@@ -31,6 +31,11 @@ function isEmpty(subject: ContractSubject): boolean {
 
 // Lists give the same object for the same version of a record.
 const derived = new WeakMap<MarketRecord, MarketTerms | 'none'>()
+
+/** False for a market that is at most a round, whatever else its record says. */
+export function mayBePrice(listed: ListedTerms): boolean {
+  return CONTRACT_RULES[listed.venue].mayBePrice?.(listed) ?? false
+}
 
 /** The words by which titles name an asset where records do not, by venue. */
 export function titleWords(

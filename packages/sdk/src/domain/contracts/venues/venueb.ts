@@ -16,6 +16,7 @@ export const CONTRACTS_B: ContractRules = {
     if (asset === undefined || closes === undefined) return undefined
     return deriveRound(record) ?? deriveStrike(record, asset, closes)
   },
+  mayBePrice: ({ series, asset }) => asset !== undefined && isDecidedAtEnd(series, asset),
 }
 
 function deriveRound(record: MarketRecord): MarketTerms | undefined {

@@ -17,6 +17,7 @@ import { PRICES, said, sharedTerms, type ContractRules } from './derive.ts'
 /** Contracts of venue C: rounds, and prices of coins on a day. */
 export const CONTRACTS_C: ContractRules = {
   derive: (record) => deriveRound(record) ?? derivePrice(record),
+  mayBePrice: ({ text }) => text.includes(PRICE_WORDS.toLowerCase()),
   titleWord: (asset) => [...COIN_NAMES].find(([, ticker]) => ticker === asset)?.[0],
 }
 
@@ -90,11 +91,12 @@ function sourceOf(record: MarketRecord): Term {
   return fromRecord('resolution.source', address, name)
 }
 
+const PRICE_WORDS = 'Will the price of '
 const NUMBER = String.raw`\$(\d[\d,]*(?:\.\d+)?)`
 const ABOVE = new RegExp(
-  `^Will the price of ([A-Za-z]+) be (above|greater than|higher than|below|less than) ${NUMBER} on `,
+  `^${PRICE_WORDS}([A-Za-z]+) be (above|greater than|higher than|below|less than) ${NUMBER} on `,
 )
-const BETWEEN = new RegExp(`^Will the price of ([A-Za-z]+) be between ${NUMBER} and ${NUMBER} on `)
+const BETWEEN = new RegExp(`^${PRICE_WORDS}([A-Za-z]+) be between ${NUMBER} and ${NUMBER} on `)
 
 function derivePrice(record: MarketRecord): MarketTerms | undefined {
   const { question = '', closeTime: closes, outcomes } = record
