@@ -937,7 +937,7 @@ export class Applier {
   }
 
   private applyMarket(event: MarketRevision): void {
-    const { markets, tracks, captureStarted } = this.state
+    const { markets, captureStarted } = this.state
     const known = markets.get(event.record.marketId)
     const said = this.isHistory ? asHistory(known, event.record) : event.record
     if (said === undefined) return
@@ -954,8 +954,8 @@ export class Applier {
     // A market that had ended before has no book that could have stood still since its close.
     const hadEnded = hasTradingEnded(known?.status)
     const ended = closeBefore(received, closed) ?? (hadEnded ? 0 : received)
-    for (const track of tracks.values()) {
-      if (track.instrument.market !== record.marketId || (this.isPast && track.isOpen)) continue
+    for (const track of this.state.tracksOf(record.marketId)) {
+      if (this.isPast && track.isOpen) continue
       const stood = this.stoodUntil(track, ended)
       this.rows.gaps.push(...track.endMarket(event, { closed, stood }))
       this.state.noteEnd(track)

@@ -15,9 +15,9 @@ import {
   type TapeEvent,
   type VenueId,
 } from '@priorbook/sdk/domain'
-import type { BookRun } from '@priorbook/sdk/tape'
+import { Ladder, type BookRun } from '@priorbook/sdk/tape'
 import { Yielder } from '../lib/yielder.ts'
-import { captureFact, type InstrumentRef, type StoreReader } from '../store/store.ts'
+import { captureFact, type BookPage, type InstrumentRef, type StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { passedFacts } from './batch.ts'
 import { MarketMemory } from './market-memory.ts'
@@ -61,6 +61,8 @@ const OPEN_GAPS_READ = 100_000
  */
 export class Readiness {
   readonly tracks = new Map<string, Track>()
+  /** The same tracks by market, so that the end of a market does not pass over tens of thousands of others. */
+  private readonly byMarket = new Map<string, Track[]>()
   readonly markets: MarketMemory
   readonly passed = new PassedChanges()
   /** The trades that come from the venue's history. */
@@ -76,11 +78,18 @@ export class Readiness {
   private areUnbrokenLoaded = false
   /** Gaps of books that are not loaded yet, as a start found them; each is taken once. */
   private readonly openGaps = new Map<string, Gap>()
+  /** The books among them that skipped a change while they were closed. */
+  private passedAtStart: ReadonlySet<string> = new Set()
   private interrupted: { readonly reason: GapReason; readonly journal: number } | undefined
 
   constructor(options: ReadinessOptions) {
     this.options = options
     this.markets = new MarketMemory(options.store, options.venue)
+  }
+
+  /** The books of a market that are loaded, in the order in which they were. */
+  tracksOf(market: string): readonly Track[] {
+    return this.byMarket.get(market) ?? []
   }
 
   /** Loads what every message needs. */
@@ -178,13 +187,18 @@ export class Readiness {
   }
 
   /**
-   * Reads the open gaps of all books that have not ended, with a few statements: after a start the next message of
-   * every book needs its own, and to look for each takes a fifth of what loading the book does.
+   * Reads the open gaps of all books that have not ended, and which of them skipped changes, with a few statements:
+   * after a start the next message of every book needs its own, and to look for each takes a fifth of what loading
+   * the book does.
    */
   async readOpenGaps(): Promise<void> {
+    const { store, venue } = this.options
     this.openGaps.clear()
     try {
       await this.readGapsByReason()
+      const { mark: beginning } = passedFacts(venue, '')
+      const passed = [...(await store.facts(beginning)).keys()]
+      this.passedAtStart = new Set(passed.map((name) => name.slice(beginning.length)))
     } catch (error) {
       if (!(error instanceof PriorbookError) || error.code !== 'corrupt_row') throw error
       // One of them is damaged. Each book looks for its own, so only the damaged one fails.
@@ -207,13 +221,8 @@ export class Readiness {
   }
 
   private async openGapOf(key: string): Promise<Gap | undefined> {
-    const known = this.openGaps.get(key)
-    if (known === undefined) {
-      const [gap] = await this.options.store.gaps({ venue: this.options.venue, key, open: true })
-      return gap
-    }
-    this.openGaps.delete(key)
-    return known
+    const [gap] = await this.options.store.gaps({ venue: this.options.venue, key, open: true })
+    return gap
   }
 
   /** Loads the instruments of these keys that are stored and have not ended. */
@@ -267,9 +276,7 @@ export class Readiness {
     this.markets.trim(pending)
     const ended = this.forgetTracks(pending)
     // Another book of the market may have gone on: a late message opened it again.
-    if (ended.size > 0)
-      for (const track of this.tracks.values()) ended.delete(track.instrument.market)
-    for (const market of ended) this.markets.forget(market)
+    for (const market of ended) if (!this.byMarket.has(market)) this.markets.forget(market)
     for (const [name, { market }] of this.sampleEnds) {
       if (this.sampleEnds.size <= SAMPLE_ENDS_KEPT) break
       if (!pending.has(market)) this.sampleEnds.delete(name)
@@ -280,10 +287,10 @@ export class Readiness {
       if (this.endedMarkets.size - gone.size <= ENDED_KEPT) break
       if (!pending.has(market)) gone.add(market)
     }
-    for (const market of gone) this.endedMarkets.delete(market)
-    const left = new Set(gone)
-    for (const track of this.tracks.values()) left.delete(track.instrument.market)
-    for (const market of left) this.markets.forget(market)
+    for (const market of gone) {
+      this.endedMarkets.delete(market)
+      if (!this.byMarket.has(market)) this.markets.forget(market)
+    }
     for (const [name, { market }] of this.sampleEnds) {
       if (gone.has(market)) this.sampleEnds.delete(name)
     }
@@ -301,11 +308,19 @@ export class Readiness {
       const { market } = track.instrument
       if (pending.has(key) || pending.has(market)) continue
       this.ended.delete(key)
-      this.tracks.delete(key)
-      this.passed.forget(key)
+      this.forgetTrack(track)
       markets.add(market)
     }
     return markets
+  }
+
+  private forgetTrack(track: Track): void {
+    const { key, market } = track.instrument
+    this.tracks.delete(key)
+    this.passed.forget(key)
+    const others = this.tracksOf(market).filter((other) => other !== track)
+    if (others.length === 0) this.byMarket.delete(market)
+    else this.byMarket.set(market, others)
   }
 
   // A market that was never named gets a first, bare record with what the message says of it.
@@ -327,7 +342,10 @@ export class Readiness {
     const { store, keepsStates } = this.options
     const { market, key } = instrument
     if (this.markets.briefOf(market) === undefined) await this.markets.load(market)
-    const gap = unbroken === undefined ? await this.openGapOf(key) : undefined
+    const atStart = unbroken === undefined ? this.openGaps.get(key) : undefined
+    // Taken once: what the store has of the book changes from now on.
+    this.openGaps.delete(key)
+    const gap = unbroken === undefined ? (atStart ?? (await this.openGapOf(key))) : undefined
     const start = await readTrackStart(store, instrument, {
       gap,
       closing: unbroken?.closing ?? 0,
@@ -336,8 +354,12 @@ export class Readiness {
     })
     const track = new Track(instrument, start, keepsStates)
     this.tracks.set(key, track)
+    const siblings = this.byMarket.get(market)
+    if (siblings === undefined) this.byMarket.set(market, [track])
+    else siblings.push(track)
     this.noteEnd(track)
-    if (!track.isOpen) await this.resumePassed(key)
+    const hasPassed = atStart === undefined || this.passedAtStart.has(key)
+    if (!track.isOpen && hasPassed) await this.resumePassed(key)
     if (this.interrupted !== undefined) {
       const { reason, journal } = this.interrupted
       this.options.onGaps(track.interrupt(reason, journal))
@@ -388,14 +410,17 @@ async function readTrackStart(
 ): Promise<TrackStart> {
   const ref = { venue: instrument.venue, key: instrument.key }
   const reading = { ...ref, order: 'desc', numbers: true, hashes: false } as const
-  const newest = await store.books({ ...reading, limit: HABIT_SIZE + 1 })
-  const facts = await store.instrument(ref)
-  const ladder = newest.corrupt.length === 0 ? bookAfter(newest.runs) : undefined
-  const sequence = facts?.lastSequence ?? 0
+  const newestRows = { ...reading, limit: HABIT_SIZE + 1 }
+  const mayBeClosed = gap !== undefined || closing > 0
+  let newest = await store.books({ ...newestRows, levels: !mayBeClosed })
   const journal = newestJournal(newest.runs)
+  const isClosed = gap !== undefined || closing > journal
+  if (mayBeClosed && !isClosed) newest = await store.books(newestRows)
+  const ladder = newest.corrupt.length > 0 ? undefined : startLadder(newest.runs, isClosed)
+  const sequence = await readLastSequence(store, ref, newest)
   const marks = newest.runs.flatMap(marksOf)
   // Only an open book is compared with its last full one, and the next full one is what opens it.
-  const isSought = newest.hasMore && gap === undefined && closing <= journal
+  const isSought = newest.hasMore && !isClosed
   const full = lastFull(newest.runs) ?? (isSought ? await findFull(store, ref) : undefined)
   return {
     ...(ladder === undefined ? {} : { ladder }),
@@ -407,6 +432,24 @@ async function readTrackStart(
     ...(gap === undefined ? {} : { gap }),
     ...(sequence === 0 ? spanBefore(openTime, captureStarted) : {}),
   }
+}
+
+// The next full book sets all levels of a closed book.
+function startLadder(runs: readonly BookRun[], isClosed: boolean): Ladder | undefined {
+  const run = runs.at(-1)
+  if (run === undefined) return undefined
+  return isClosed ? new Ladder(run.columns.priceDecimals) : bookAfter(runs)
+}
+
+async function readLastSequence(
+  store: StoreReader,
+  ref: InstrumentRef,
+  { runs, corrupt }: BookPage,
+): Promise<number> {
+  const run = runs.at(-1)
+  if (run !== undefined && corrupt.length === 0) return run.firstSequence + run.to - 1
+  // Retention may have removed all rows, and damaged ones have numbers too.
+  return (await store.instrument(ref))?.lastSequence ?? 0
 }
 
 // Chunks of trades that end before the newest book, which nearly all do, are not read.

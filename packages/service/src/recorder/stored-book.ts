@@ -3,7 +3,7 @@ import type { Mark } from './track.ts'
 
 /** The book after a row of a run. */
 export function bookAt(run: BookRun, row: number): Ladder {
-  const ladder = new Ladder()
+  const ladder = new Ladder(run.columns.priceDecimals)
   loadBase(ladder, run.columns)
   applyRows(ladder, run.columns, 0, row + 1)
   return ladder

@@ -5,7 +5,7 @@ import { ModelStore } from './store-model.testing.ts'
 import { CALM, DAY, ORDERS, write, type Open, type OpenWritten } from './store-opened.testing.ts'
 import { createRandom } from '../lib/random.testing.ts'
 import { BEGIN, createRecord, INSTRUMENTS, Script } from './store-script.testing.ts'
-import type { EventPlace, MarketQuery, Store } from './store.ts'
+import type { EventPlace, ListedFacts, MarketQuery, Store } from './store.ts'
 
 /** The catalogue: revisions, what was known when, filters and cursors. */
 export function marketTests(open: Open): void {
@@ -157,6 +157,39 @@ export function marketTests(open: Open): void {
     }
     expect(matched).toBeGreaterThan(300)
     expect((await store.verify()).problems).toEqual([])
+  })
+
+  test('a list returns the markets that the caller chooses by what the list knows', async () => {
+    const { store } = await open()
+    const revisions = ['A', 'B', 'C'].map((market, at) => {
+      const { seriesTicker: _, ...plain } = createRecord({ venue: 'venueb', market }, '1')
+      const more = market === 'B' ? { asset: 'BTC', seriesTicker: 'KXBTC' } : {}
+      const times = { openTime: (BEGIN + at) as Micros, closeTime: (BEGIN + 10 - at) as Micros }
+      const record: MarketRecord = { ...plain, ...times, ...more, title: `Title ${market}` }
+      return { kind: 'market', journal: 1, received: BEGIN as Micros, record } as const
+    })
+    await store.append({ ...made, venue: 'venueb', position: 1, revisions })
+    let seen: readonly ListedFacts[] = []
+    const choose = (listed: readonly ListedFacts[]): readonly ListedFacts[] => {
+      seen = listed
+      return listed.filter(({ marketId }) => marketId !== 'C')
+    }
+    const page = await store.markets({ sort: 'close_time', limit: 2, choose })
+    expect(page.markets.map(({ record }) => record.title)).toEqual(['Title B'])
+    expect(page.hasMore).toBe(true)
+    expect(seen).toEqual([
+      expect.objectContaining({ marketId: 'C', sortTime: BEGIN + 2, sortValue: BEGIN + 8 }),
+      {
+        venue: 'venueb',
+        marketId: 'B',
+        asset: 'BTC',
+        series: 'KXBTC',
+        text: expect.stringContaining('title b'),
+        sortTime: BEGIN + 1,
+        sortValue: BEGIN + 9,
+      },
+    ])
+    expect(seen[0]).toMatchObject({ asset: undefined, series: undefined })
   })
 }
 

@@ -146,6 +146,13 @@ function appendTests(open: Open, openWritten: OpenWritten): void {
       expect(await each.fact('zero')).toBe(0)
       expect(await each.fact('large')).toBe(2 ** 53 - 1)
       expect(await each.fact('never')).toBeUndefined()
+      expect([...(await each.facts(''))]).toEqual([
+        ['a', 2],
+        ['large', 2 ** 53 - 1],
+        ['zero', 0],
+      ])
+      expect([...(await each.facts('la')).keys()]).toEqual(['large'])
+      expect((await each.facts('b')).size).toBe(0)
     }
     await expectFacts(store)
     await expectFacts(await reopen())

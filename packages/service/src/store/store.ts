@@ -236,6 +236,8 @@ export type BookQuery = RowQuery & {
   readonly numbers?: boolean | undefined
   /** False leaves `BookRun.chunk` undefined: to hash a chunk takes time. True by default. */
   readonly hashes?: boolean | undefined
+  /** False leaves out levels: the runs then have times, flags and numbers only. True by default. */
+  readonly levels?: boolean | undefined
 }
 
 /** Runs in ascending order whatever the page's order; a reader of `desc` emits them backwards. */
@@ -312,6 +314,11 @@ export type MarketQuery = {
   readonly text?: string | undefined
   /** False for assets whose markets are left out; markets of an unknown asset are not asked about. */
   readonly includes?: ((venue: VenueId, asset: string) => boolean) | undefined
+  /**
+   * Chooses from all markets of the page those that are returned: the records of others are not read, which takes
+   * most of the time of a list. May be called again for the same page.
+   */
+  readonly choose?: ((listed: readonly ListedFacts[]) => readonly ListedFacts[]) | undefined
   readonly start?: number | undefined
   readonly end?: number | undefined
   readonly after?:
@@ -327,6 +334,20 @@ export type MarketQuery = {
   /** What the list is sorted by; open_time where it is absent. Markets without a value come last. */
   readonly sort?: 'open_time' | 'close_time' | 'volume' | 'liquidity' | undefined
   readonly order?: Order | undefined
+}
+
+/** What a list knows of a market without its record. */
+export type ListedFacts = {
+  readonly venue: VenueId
+  readonly marketId: string
+  readonly asset: string | undefined
+  readonly series: string | undefined
+  /** Its titles and names, in lower case. */
+  readonly text: string
+  /** The open time; where the record has none, that of its first revision. */
+  readonly sortTime: number
+  /** The value that the list is sorted by; null where the market has none. */
+  readonly sortValue: number | null
 }
 
 /** Markets by (value, venue, id). A market never seen open counts from its first revision. */
@@ -623,6 +644,8 @@ export interface StoreReader {
   version(): Promise<number>
   /** A named number of the recorder; absent when it was never written. */
   fact(name: string): Promise<number | undefined>
+  /** All numbers whose names begin like this, by name. */
+  facts(beginning: string): Promise<ReadonlyMap<string, number>>
 
   instrument(ref: InstrumentRef): Promise<InstrumentFacts | undefined>
   instruments(venue?: VenueId): Promise<readonly InstrumentFacts[]>

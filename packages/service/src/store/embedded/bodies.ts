@@ -5,6 +5,7 @@ import {
   chunkHash,
   decodeSamples,
   decodeTrades,
+  HeadDecoder,
   openChunk,
   Pack,
   SampleColumns,
@@ -57,6 +58,7 @@ export class Bodies {
   private readonly database: Database
   private readonly platform: TapePlatform
   private readonly decoder = new BookDecoder()
+  private readonly headDecoder = new HeadDecoder()
   private readonly books: ByteBoundedMap<string, BookColumns>
   private readonly chainHashes = new BoundedMap<string, string>(MAX_CHAIN_HASHES)
   private readonly hashes = new WeakMap<BookColumns, string>()
@@ -192,6 +194,16 @@ export class Bodies {
   book(stream: Stream, place: ChunkPlace, numbers: boolean): BookColumns {
     const cached = this.books.get(cacheName(stream, place, numbers))
     return cached ?? this.decodeBook(stream, place, numbers, this.open(stream, place))
+  }
+
+  /** The times, flags and numbers of the observations at a place; not kept, because a start reads those of each book once. */
+  heads(stream: Stream, place: ChunkPlace): BookColumns {
+    const cached = this.books.get(cacheName(stream, place, true))
+    if (cached !== undefined) return cached
+    const chunk = this.open(stream, place)
+    const columns = new BookColumns(chunk.header.priceDecimals, chunk.header.count, 0)
+    this.headDecoder.decode(chunk, this.platform, columns, { numbers: true })
+    return columns
   }
 
   /** The same with a hash of the stored chunk. Packing and a start of the recorder need none, of any stream. */

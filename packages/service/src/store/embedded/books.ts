@@ -4,7 +4,7 @@ import type { AsOf, BookPage, BookQuery, InstrumentRef, SamplePage, SampleQuery 
 import { isDamage } from './bodies.ts'
 import { BucketWalk } from './bucket-walk.ts'
 import { corruptAt, corruptGap, missingRows } from './corrupt-gap.ts'
-import { placeOfOrdinal, placeOfTime, type Directory } from './directory.ts'
+import { placeOfOrdinal, placeOfTime, type ChunkPlace, type Directory } from './directory.ts'
 import { listGaps } from './gaps.ts'
 import { KeptBooks, type KeptBook } from './kept-books.ts'
 import type { Stream } from './streams.ts'
@@ -107,14 +107,37 @@ export class BookReader {
         return { columns: tail.columns, first: tail.first, changesBefore: stream.changes }
       }
     }
-    const { places } = this.view.directory(stream)
-    const place = places[placeOfOrdinal(places, ordinal)]
-    if (place === undefined || 'lost' in place) throw missingRows(stream, ordinal)
+    const place = this.placeOf(stream, ordinal)
     const { bodies } = this.view
     const { first, changesBefore } = place
     if (!isHashed) return { columns: bodies.book(stream, place, numbers), first, changesBefore }
     const { columns, hash } = bodies.hashedBook(stream, place, numbers)
     return { columns, first, changesBefore, chunk: hash }
+  }
+
+  private stretchOf(stream: Stream, ordinal: number, query: BookQuery): Stretch {
+    const { numbers = true, hashes, levels = true } = query
+    return levels ? this.stretchAt(stream, ordinal, numbers, hashes) : this.headsAt(stream, ordinal)
+  }
+
+  // Without the book before the tail: of most books that would be another chunk to decode.
+  private headsAt(stream: Stream, ordinal: number): Stretch {
+    if (ordinal >= stream.next) {
+      const tail = this.view.tailOf(stream)
+      if (tail?.kind === 'book' && tail.first <= ordinal) {
+        return { columns: tail.columns, first: tail.first, changesBefore: stream.changes }
+      }
+    }
+    const place = this.placeOf(stream, ordinal)
+    const { first, changesBefore } = place
+    return { columns: this.view.bodies.heads(stream, place), first, changesBefore }
+  }
+
+  private placeOf(stream: Stream, ordinal: number): ChunkPlace {
+    const { places } = this.view.directory(stream)
+    const place = places[placeOfOrdinal(places, ordinal)]
+    if (place === undefined || 'lost' in place) throw missingRows(stream, ordinal)
+    return place
   }
 
   private forward(stream: Stream, query: BookQuery, end: number): BookPage {
@@ -182,7 +205,7 @@ export class BookReader {
     const hasMore =
       count === query.limit &&
       ordinal > stream.removed &&
-      this.receivedAt(stream, ordinal, query) >= start
+      (start === 0 || this.receivedAt(stream, ordinal, query) >= start)
     return { runs, count, hasMore, corrupt }
   }
 
@@ -199,7 +222,7 @@ export class BookReader {
     corrupt: Gap[],
   ): Stretch | { readonly first: number; readonly next: number } {
     try {
-      return this.stretchAt(stream, ordinal, query.numbers ?? true, query.hashes)
+      return this.stretchOf(stream, ordinal, query)
     } catch (error) {
       if (!isDamage(error)) throw error
       const { places } = this.view.directory(stream)
@@ -223,12 +246,7 @@ export class BookReader {
   }
 
   // The first row received at or after a time; the row after the last when there is none.
-  private firstAtOrAfter(
-    stream: Stream,
-    time: number,
-    { hashes }: BookQuery,
-    corrupt: Gap[],
-  ): number {
+  private firstAtOrAfter(stream: Stream, time: number, query: BookQuery, corrupt: Gap[]): number {
     const { places } = this.view.directory(stream)
     const tail = this.view.tailOf(stream)
     if (tail !== undefined && tail.columns.received[0]! < time) {
@@ -239,7 +257,7 @@ export class BookReader {
     if (place === undefined) return stream.removed + 1
     if (place.lastReceived < time) return place.first + place.count
     try {
-      const stretch = this.stretchAt(stream, place.first, true, hashes)
+      const stretch = this.stretchOf(stream, place.first, { ...query, numbers: true })
       return stretch.first + lastReceivedAtMost(stretch.columns, time - 1) + 1
     } catch (error) {
       if (!isDamage(error)) throw error
@@ -248,18 +266,14 @@ export class BookReader {
     }
   }
 
-  private receivedAt(
-    stream: Stream,
-    ordinal: number,
-    { numbers = true, hashes }: BookQuery,
-  ): number {
+  private receivedAt(stream: Stream, ordinal: number, query: BookQuery): number {
     const { places } = this.view.directory(stream)
     const place = places[placeOfOrdinal(places, ordinal)]
     if (ordinal < stream.next && place !== undefined && place.first === ordinal) {
       return place.firstReceived
     }
     try {
-      const stretch = this.stretchAt(stream, ordinal, numbers, hashes)
+      const stretch = this.stretchOf(stream, ordinal, query)
       return stretch.columns.received[ordinal - stretch.first]!
     } catch (error) {
       if (!isDamage(error)) throw error

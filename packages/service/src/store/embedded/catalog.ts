@@ -11,11 +11,12 @@ import type { Column, Database, Row } from './database.ts'
 import { EVENT_DRAFT } from './events.ts'
 import { KeptRecords } from './kept-records.ts'
 import { MARKET_TABLES, type Listed } from './listed.ts'
+import { chooseListed } from './listed-facts.ts'
 import { takePage } from './list-page.ts'
 import { saveListing } from './listing.ts'
 import { findCut } from './revision-cut.ts'
 import { packRevision, unpackRevision, type Revision } from './revision-body.ts'
-import { checkRow, insertRow } from './row-sum.ts'
+import { checkColumns, checkRow, insertRow } from './row-sum.ts'
 
 // Each revision is compressed with the last full one as its dictionary, and every 32nd is full again.
 const WHOLE_EVERY = 32
@@ -33,6 +34,7 @@ const MARKET_COLUMNS = [
   'status',
   'revisions',
 ]
+const REVISIONS = MARKET_COLUMNS.indexOf('revisions')
 const REVISION_COLUMNS = ['market', 'ordinal', 'known_at', 'journal', 'body']
 const MARKETS_BY_ID = `SELECT ${MARKET_COLUMNS.join(', ')}, sum FROM market
   WHERE id IN (SELECT value FROM json_each(?))`
@@ -88,7 +90,7 @@ export function readMarket(
   // Detects a damaged index on time: the next revision must be later.
   if (ordinal < (market['revisions'] as number)) {
     const next = revisionRow(database, id, ordinal + 1)
-    if ((next['known_at'] as number) <= knownAt) {
+    if (next.knownAt <= knownAt) {
       throw new PriorbookError('corrupt_row', `revision ${ordinal + 1} of ${marketId} is misplaced`)
     }
   }
@@ -118,22 +120,24 @@ export function listRevisions(
 export function listMarkets(database: Database, query: MarketQuery): MarketPage {
   for (const table of ['market', 'listing', 'family']) database.ensureWhole(table)
   const { found, ...page } = takePage(database, query, MARKET_TABLES)
-  return { markets: readListed(database, found), ...page }
+  const chosen = query.choose === undefined ? found : chooseListed(database, found, query.choose)
+  return { markets: readListed(database, chosen), ...page }
 }
 
 type ListedState = MarketPage['markets'][number]
 
 function readListed(database: Database, found: readonly Listed[]): ListedState[] {
-  const rows = database.all(MARKETS_BY_ID, JSON.stringify(found.map(({ id }) => id)))
-  const rowOf = new Map(rows.map((row) => [row['id'], row]))
+  const rows = database.columns(MARKETS_BY_ID, JSON.stringify(found.map(({ id }) => id)))
+  const rowOf = new Map(rows.map((row) => [row[0], row]))
   return found.map(({ id, name, venue, value }) => {
-    const row = rowOf.get(id)
-    if (row === undefined || row['market'] !== name || row['venue'] !== venue) {
+    const row = rowOf.get(id) ?? []
+    const [, ownVenue, market, sortTime] = row
+    if (market !== name || ownVenue !== venue) {
       throw new PriorbookError('corrupt_row', `the list of markets is damaged at ${name}`)
     }
-    checkRow('market', MARKET_COLUMNS, row)
-    const state = readListedState(database, id, row['revisions'] as number)
-    return { ...state, sortTime: row['sort_time'] as number, sortValue: value }
+    checkColumns('market', row)
+    const state = readListedState(database, id, row[REVISIONS] as number)
+    return { ...state, sortTime: sortTime as number, sortValue: value }
   })
 }
 
@@ -152,18 +156,13 @@ function readListedState(database: Database, market: number, ordinal: number): M
 
 function readRevision(database: Database, market: number, ordinal: number): Revision {
   const base = wholeAtOrBefore(ordinal)
-  const rows = database.all(REVISION_AND_WHOLE, market, base, ordinal, base, ordinal)
-  const row = checkRevision(rows.at(-1), market, ordinal)
+  const rows = database.columns(REVISION_AND_WHOLE, market, base, ordinal, base, ordinal)
+  const { body, ...row } = checkRevision(rows.at(-1), market, ordinal)
   const dictionary =
     rows.length === 2
-      ? unpackRevision(checkRevision(rows[0], market, base)['body'] as Uint8Array)
+      ? unpackRevision(checkRevision(rows[0], market, base).body)
       : dictionaryOf(database, market, ordinal)
-  return {
-    ordinal,
-    knownAt: row['known_at'] as number,
-    journal: row['journal'] as number,
-    text: decoder.decode(unpackRevision(row['body'] as Uint8Array, dictionary)),
-  }
+  return { ...row, text: decoder.decode(unpackRevision(body, dictionary)) }
 }
 
 // The last full version before a version, which it is compressed with; none where it is full itself.
@@ -173,8 +172,7 @@ function dictionaryOf(database: Database, market: number, ordinal: number): Uint
   // Where retention removed it, the first version that is left is full.
   const first = Math.max(base, findCut(database, market) ?? 0)
   if (first === ordinal) return undefined
-  const { body } = revisionRow(database, market, first)
-  return unpackRevision(body as Uint8Array)
+  return unpackRevision(revisionRow(database, market, first).body)
 }
 
 /** The last place at or before a version where versions are stored whole. */
@@ -189,16 +187,31 @@ export function storeWhole(database: Database, market: number, ordinal: number):
   insertRow(database, 'INSERT OR REPLACE INTO revision', REVISION_COLUMNS, values)
 }
 
-function revisionRow(database: Database, market: number, ordinal: number): Row {
-  return checkRevision(database.get(REVISION_AT, market, ordinal), market, ordinal)
+/** A version of a market's record as it is stored. */
+type PackedRevision = Omit<Revision, 'text'> & { readonly body: Uint8Array }
+
+function revisionRow(database: Database, market: number, ordinal: number): PackedRevision {
+  const [row] = database.columns(REVISION_AT, market, ordinal)
+  return checkRevision(row, market, ordinal)
 }
 
-function checkRevision(row: Row | undefined, market: number, ordinal: number): Row {
-  if (row?.['ordinal'] !== ordinal) {
+// The columns of a revision and its sum.
+function checkRevision(
+  row: readonly Column[] | undefined,
+  market: number,
+  ordinal: number,
+): PackedRevision {
+  if (row?.[1] !== ordinal) {
     throw new PriorbookError('corrupt_row', `revision ${ordinal} of market ${market} is missing`)
   }
-  checkRow('revision', REVISION_COLUMNS, row)
-  return row
+  checkColumns('revision', row)
+  const [, , knownAt, journal, body] = row
+  return {
+    ordinal,
+    knownAt: knownAt as number,
+    journal: journal as number,
+    body: body as Uint8Array,
+  }
 }
 
 function toState(revision: Revision): MarketState {

@@ -1,6 +1,5 @@
-import { PriorbookError } from '@priorbook/sdk/domain'
-import type { Column, Database, Row } from './database.ts'
-import { checkRow, insertRow } from './row-sum.ts'
+import type { Column, Database } from './database.ts'
+import { columnsHold, insertRow } from './row-sum.ts'
 import type { Stream } from './streams.ts'
 
 /**
@@ -55,7 +54,7 @@ const COLUMNS = [
 
 /** Reads the directory of a stream. */
 export function readDirectory(database: Database, stream: Stream): Directory {
-  const rows = database.all(
+  const rows = database.columns(
     `SELECT ${COLUMNS.join(', ')}, sum FROM chunk WHERE stream = ? ORDER BY first`,
     stream.id,
   )
@@ -142,7 +141,7 @@ export function countChunksOf(database: Database, body: number): number {
 /** The chunks of a body in order; an entry that is damaged is undefined. */
 export function placesOfBody(database: Database, body: number): (ChunkPlace | undefined)[] {
   const sql = `SELECT ${COLUMNS.join(', ')}, sum FROM chunk WHERE body = ? ORDER BY first`
-  return database.all(sql, body).map(toPlace)
+  return database.columns(sql, body).map(toPlace)
 }
 
 /** The index of the last place that starts at or before a row, −1 before the first. */
@@ -171,21 +170,18 @@ export function lastAtMost(
   return low - 1
 }
 
-function toPlace(row: Row): ChunkPlace | undefined {
-  try {
-    checkRow('chunk', COLUMNS, row)
-  } catch (error) {
-    if (error instanceof PriorbookError) return undefined
-    throw error
-  }
+// The columns of an entry and its sum; undefined where they do not fit.
+function toPlace(row: readonly Column[]): ChunkPlace | undefined {
+  if (!columnsHold('chunk', row)) return undefined
+  const [stream, first, count, firstReceived, lastReceived, changesBefore, form, body] = row
   return {
-    stream: row['stream'] as number,
-    first: row['first'] as number,
-    count: row['count'] as number,
-    firstReceived: row['first_received'] as number,
-    lastReceived: row['last_received'] as number,
-    changesBefore: row['changes_before'] as number,
-    form: CHUNK_FORMS[row['form'] as number]!,
-    body: row['body'] as number,
+    stream: stream as number,
+    first: first as number,
+    count: count as number,
+    firstReceived: firstReceived as number,
+    lastReceived: lastReceived as number,
+    changesBefore: changesBefore as number,
+    form: CHUNK_FORMS[form as number]!,
+    body: body as number,
   }
 }

@@ -1,6 +1,6 @@
 import { PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import type { Column, Database, Row } from './database.ts'
-import { checkRow, insertRow } from './row-sum.ts'
+import { checkColumns, checkRow, insertRow } from './row-sum.ts'
 
 const FAMILY_COLUMNS = [
   'id',
@@ -15,6 +15,7 @@ const FAMILY_COLUMNS = [
   'markets',
   'category',
 ] as const
+const SELECT = `SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family`
 
 /** Markets or events that share venue, category, status and either asset and window or the series. */
 export type Family = {
@@ -50,12 +51,11 @@ const BY_SERIES: Readonly<Record<number, string>> = { 1: 'family_by_series', 3: 
 
 /** The families of a kind; of one series where it is named. */
 export function listFamilies(database: Database, kind: number, series?: string): Family[] {
-  const columns = `${FAMILY_COLUMNS.join(', ')}, sum`
   const rows =
     series === undefined
-      ? database.all(`SELECT ${columns} FROM family WHERE kind = ? AND markets > 0`, kind)
-      : database.all(
-          `SELECT ${columns} FROM family INDEXED BY ${BY_SERIES[kind]!}
+      ? database.columns(`${SELECT} WHERE kind = ? AND markets > 0`, kind)
+      : database.columns(
+          `${SELECT} INDEXED BY ${BY_SERIES[kind]!}
            WHERE series = ? AND kind = ${kind} AND markets > 0`,
           series,
         )
@@ -65,24 +65,25 @@ export function listFamilies(database: Database, kind: number, series?: string):
 /** The families with these numbers. */
 export function readFamilies(database: Database, ids: readonly number[]): Family[] {
   database.writeDraft(DRAFT)
-  const columns = `${FAMILY_COLUMNS.join(', ')}, sum`
-  const sql = `SELECT ${columns} FROM family WHERE id IN (SELECT value FROM json_each(?))`
-  return database.all(sql, JSON.stringify(ids)).map(toFamily)
+  const sql = `${SELECT} WHERE id IN (SELECT value FROM json_each(?))`
+  return database.columns(sql, JSON.stringify(ids)).map(toFamily)
 }
 
-function toFamily(row: Row): Family {
-  checkRow('family', FAMILY_COLUMNS, row)
+// The columns of `SELECT`.
+function toFamily(row: readonly Column[]): Family {
+  checkColumns('family', row)
+  const [id, , venue, asset, span, series, status, endless, longest, markets, category] = row
   return {
-    id: row['id'] as number,
-    venue: row['venue'] as VenueId,
-    asset: row['asset'] as string,
-    span: row['span'] as string,
-    series: row['series'] as string,
-    category: row['category'] as string,
-    status: row['status'] as string,
-    isEndless: row['endless'] === 1,
-    longest: row['longest'] as number,
-    markets: row['markets'] as number,
+    id: id as number,
+    venue: venue as VenueId,
+    asset: asset as string,
+    span: span as string,
+    series: series as string,
+    category: category as string,
+    status: status as string,
+    isEndless: endless === 1,
+    longest: longest as number,
+    markets: markets as number,
   }
 }
 
@@ -125,8 +126,7 @@ function draftOf(database: Database): FamilyDraft {
 
 type FamilyRow = FamilyName & { readonly id: number; longest: number; markets: number }
 
-const FIND = `SELECT ${FAMILY_COLUMNS.join(', ')}, sum FROM family WHERE`
-const FIND_NAMED = `${FIND} kind = ? AND venue = ? AND asset = ? AND span = ? AND series = ?
+const FIND_NAMED = `${SELECT} WHERE kind = ? AND venue = ? AND asset = ? AND span = ? AND series = ?
   AND category = ? AND status = ? AND endless = ?`
 
 /** The families of one transaction: hundreds of markets that are listed at once join the same few. */
@@ -158,7 +158,7 @@ class FamilyDraft {
   numbered(id: number): FamilyRow | undefined {
     const known = this.byId.get(id)
     if (known !== undefined) return known
-    const row = this.database.get(`${FIND} id = ?`, id)
+    const row = this.database.get(`${SELECT} WHERE id = ?`, id)
     return row === undefined ? undefined : this.take(row)
   }
 

@@ -12,6 +12,7 @@ import {
 import { CHUNK_KINDS } from '@priorbook/sdk/tape'
 import type { Incident } from '../store.ts'
 import type { Column, Database, Row } from './database.ts'
+import { hasKnownOpenGap } from './known-gaps.ts'
 import { checkRow, holds, insertRow } from './row-sum.ts'
 import { addGapDays, facetsOf } from './tally.ts'
 
@@ -101,15 +102,21 @@ export function mendBook(
   { venue, key }: { readonly venue: VenueId; readonly key: string },
   market: string,
 ): void {
+  if (hasOpenGap(database, venue, key)) return
+  const values = [venue, key, market]
+  insertRow(database, 'INSERT OR REPLACE INTO unbroken', UNBROKEN_COLUMNS, values)
+}
+
+function hasOpenGap(database: Database, venue: VenueId, key: string): boolean {
+  const known = hasKnownOpenGap(database, venue, key)
+  if (known !== undefined) return known
   const open = database.get(
     `SELECT 1 AS found FROM gap INDEXED BY gap_by_name
      WHERE venue = ? AND key = ? AND finish IS NULL LIMIT 1`,
     venue,
     key,
   )
-  if (open !== undefined) return
-  const values = [venue, key, market]
-  insertRow(database, 'INSERT OR REPLACE INTO unbroken', UNBROKEN_COLUMNS, values)
+  return open !== undefined
 }
 
 function breakBook(database: Database, { venue, key }: Gap): void {

@@ -1,5 +1,5 @@
 import type { MarketQuery } from '../store.ts'
-import type { Column, Row } from './database.ts'
+import type { Column } from './database.ts'
 import type { Family } from './families.ts'
 
 /** The columns that lists are sorted by. */
@@ -95,13 +95,13 @@ export function sortListed(
   return found.filter((listed) => compareListed(listed, place, sign) > 0)
 }
 
-/** Reads a market of a list from its row. */
-export function toListed(row: Row, venue: string): Listed {
+/** Reads a market of a list from columns of its row. */
+export function toListed([id, value, name, venue, hit]: readonly Column[]): Listed {
   return {
-    id: row['id'] as number,
-    value: row['value'] as number | null,
-    venue,
-    name: row['name'] as string,
-    isHit: row['hit'] !== 0,
+    id: id as number,
+    value: value as number | null,
+    venue: venue as string,
+    name: name as string,
+    isHit: hit !== 0,
   }
 }

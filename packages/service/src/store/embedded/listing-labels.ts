@@ -33,7 +33,7 @@ export function readLabels(
     some.push([`${column} ${sign === 1 ? '<=' : '>='} ?`, end['value']])
   }
   const [behindPlace, ...placeValues] = placeOf(after, order)
-  const rows = database.all(
+  const rows = database.columns(
     `SELECT some.id AS id, some.value AS value, name, chosen.venue AS home
      FROM (SELECT ${number} AS id, family, ${column} AS value FROM ${label} WHERE ${allOf(some)}) AS some
      CROSS JOIN family AS chosen ON chosen.id = some.family
@@ -45,7 +45,7 @@ export function readLabels(
     ...placeValues,
     limit + 1,
   )
-  return rows.map((row) => toListed(row, row['home'] as string))
+  return rows.map(toListed)
 }
 
 // Rows whose value is behind that of a position; without a value they are behind all others.

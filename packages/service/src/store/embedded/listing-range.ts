@@ -32,7 +32,7 @@ export function readRange(
   const [beyond, ...place] = placeOf(query.after, order)
   const direction = sign === 1 ? 'ASC' : 'DESC'
   const [hit, ...hitValues] = hitOf(search, families.tables)
-  const rows = database.all(
+  const rows = database.columns(
     `SELECT listing.id AS id, ${column} AS value, name, chosen.venue AS venue,
        ${hit} AS hit ${matching} AND ${beyond}
      ORDER BY ${column} IS NULL, ${column} ${direction}, venue ${direction}, name ${direction}
@@ -42,8 +42,7 @@ export function readRange(
     ...place,
     search === undefined ? query.limit + 1 : FEW,
   )
-  const found = rows.map((row) => toListed(row, row['venue'] as string))
-  return sortListed(found, query.after, order)
+  return sortListed(rows.map(toListed), query.after, order)
 }
 
 // The markets of the families in the range. Families differ in how long their markets last.

@@ -36,7 +36,7 @@ export function readWords(
   const conditions: Condition[] = [...more, ...rangeOf(query), placeOf(after, order), hit]
   const direction = sign === 1 ? 'ASC' : 'DESC'
   const { listing } = tables
-  const rows = database.all(
+  const rows = database.columns(
     `SELECT ${listing}.id AS id, ${column} AS value, name, chosen.venue AS home
      FROM ${listing} CROSS JOIN family AS chosen ON chosen.id = ${listing}.${by}
      WHERE ${listing}.id IN (${namesOf(list, tables)})
@@ -49,7 +49,7 @@ export function readWords(
     ...conditions.flatMap(([, ...values]) => values),
     limit + 1,
   )
-  return rows.map((row) => toListed(row, row['home'] as string))
+  return rows.map(toListed)
 }
 
 function namesOf({ table }: WordList, { number }: ListTables): string {
@@ -63,8 +63,8 @@ function readNamed(
   { search, selection: { tables, by, families, more }, query, order: { column } }: SearchWalk,
 ): Listed[] {
   const [hit, ...hitValues] = hitOf(search, tables)
-  const rows = database.all(
-    `SELECT id, ${by} AS chosen, ${column} AS value, name, open, close FROM ${tables.listing}
+  const rows = database.columns(
+    `SELECT id, ${by}, ${column}, name, open, close FROM ${tables.listing}
      WHERE id IN (${names}) AND ${hit}
      ${more.map(([sql]) => `AND ${sql}`).join(' ')}`,
     ...values,
@@ -73,12 +73,12 @@ function readNamed(
   )
   const venues = new Map<Column, string>(families.map(({ id, venue }) => [id, venue]))
   const { start = -Infinity, end = Infinity } = query
-  const found = rows.flatMap((row) => {
-    const venue = venues.get(row['chosen']!)
-    const close = (row['close'] as number | null) ?? Infinity
-    const isWanted = venue !== undefined && close > start && (row['open'] as number) < end
-    return isWanted ? [toListed(row, venue)] : []
-  })
+  const found: Listed[] = []
+  for (const [id, chosen, value, name, open, close] of rows) {
+    const venue = venues.get(chosen!)
+    if (venue === undefined || Number(close ?? Infinity) <= start || Number(open) >= end) continue
+    found.push(toListed([id!, value!, name!, venue]))
+  }
   return found
 }
 
@@ -214,19 +214,26 @@ export function* walkFew(database: Database, list: WordList, walk: SearchWalk): 
   )!
   const opens = JSON.parse(row['opens'] as string) as number[]
   const numbers = JSON.parse(row['numbers'] as string) as number[]
-  const sorted = [...new Map(numbers.map((number, at) => [number, opens[at]!]))].toSorted(
-    ([, a], [, b]) => (up ? a - b : b - a),
-  )
+  const sorted = sortPlaces(opens, numbers, up)
   const search = beyondList(walk.search, list, tables)
   let size = firstStep(walk)
   for (let at = 0; at < sorted.length; size = Math.min(size * 2, MAX_STEP)) {
     let end = Math.min(at + size, sorted.length)
-    while (sorted[end]?.[1] === sorted[end - 1]![1]) end++
-    const some = JSON.stringify(sorted.slice(at, end).map(([number]) => number))
+    while (end < sorted.length && opens[sorted[end]!] === opens[sorted[end - 1]!]) end++
+    const some = JSON.stringify(sorted.slice(at, end).map((place) => numbers[place]))
     const names: Condition = ['SELECT value FROM json_each(?)', some]
     yield* sortListed(readNamed(database, names, { ...walk, search }), query.after, order)
     at = end
   }
+}
+
+// Where the markets stand in these lists, by open time; one that has several of the words stands there once.
+function sortPlaces(opens: readonly number[], numbers: readonly number[], up: boolean): number[] {
+  const sign = up ? 1 : -1
+  const places = numbers
+    .map((_, at) => at)
+    .sort((a, b) => sign * (opens[a]! - opens[b]!) || numbers[a]! - numbers[b]!)
+  return places.filter((place, at) => at === 0 || numbers[place] !== numbers[places[at - 1]!])
 }
 
 const MAX_MARKED = 1000
@@ -251,8 +258,8 @@ export function* markHits(
       if (some.length === size) break
     }
     const ids = JSON.stringify(some.map(({ id }) => id))
-    const rows = database.all(sql, ids, ...values)
-    const hits = new Set(rows.map(({ id }) => id))
+    const rows = database.columns(sql, ids, ...values)
+    const hits = new Set<Column | undefined>(rows.map(([id]) => id))
     for (const listed of some) yield hits.has(listed.id) ? listed : { ...listed, isHit: false }
     if (some.length < size) return
   }

@@ -165,7 +165,7 @@ function placeConditions(
   return [[`${column} ${beyond}${isLater ? '=' : ''} ?`, value]]
 }
 
-// Rows of the first read of a lane where there are many lanes; later reads take twice as many.
+// Least rows of the first read of a lane where there are many lanes; later reads take twice as many.
 const FIRST_READ = 4
 const MAX_READ = 1000
 
@@ -180,7 +180,8 @@ class Lane {
   constructor(database: Database, plan: LanePlan, limit: number, lanes: number) {
     this.#database = database
     this.#plan = plan
-    this.#size = lanes <= 4 ? Math.min(limit + 1, MAX_READ) : FIRST_READ
+    const share = lanes <= 4 ? limit + 1 : Math.max(FIRST_READ, Math.ceil((limit + 1) / lanes))
+    this.#size = Math.min(share, MAX_READ)
     this.#read(plan.where)
   }
 
@@ -204,8 +205,8 @@ class Lane {
     const { tables, by, family, event, order } = this.#plan
     const { column, sign } = order
     const direction = sign === 1 ? 'ASC' : 'DESC'
-    const rows = this.#database.all(
-      `SELECT id, ${column} AS value, name FROM ${tables.listing} INDEXED BY ${indexOf(this.#plan)}
+    const rows = this.#database.columns(
+      `SELECT id, ${column}, name FROM ${tables.listing} INDEXED BY ${indexOf(this.#plan)}
        WHERE ${event === undefined ? '' : 'event = ? AND'} ${by} = ?
        ${where.map(([sql]) => `AND ${sql}`).join(' ')}
        ORDER BY ${column} ${direction}, name ${direction} LIMIT ?`,
@@ -216,7 +217,8 @@ class Lane {
     )
     this.#isDone = rows.length < this.#size
     this.#at = 0
-    this.#rows = rows.map((row) => toListed(row, family.venue))
+    const { venue } = family
+    this.#rows = rows.map(([id, value, name]) => toListed([id!, value!, name!, venue]))
   }
 }
 

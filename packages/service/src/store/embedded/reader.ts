@@ -13,6 +13,7 @@ import { BookReader } from './books.ts'
 import { listMarkets, listRevisions, readMarket } from './catalog.ts'
 import { factsOf, listFacts, readCoverage } from './coverage.ts'
 import { isSealed, placeOfOrdinal } from './directory.ts'
+import type { Database } from './database.ts'
 import { countCategories, listEvents } from './event-list.ts'
 import { readEvent } from './events.ts'
 import { LogFollower } from './follow.ts'
@@ -25,7 +26,7 @@ import { QuoteReader } from './quotes.ts'
 import { factsOfMarket, requireKept } from './recount.ts'
 import { readSamples, readTrades } from './rows.ts'
 import type { Session } from './session.ts'
-import { findState, readState, STATE } from './state.ts'
+import { findState, listStates, readState, STATE } from './state.ts'
 import { listSeries } from './series.ts'
 import { listStreamsOf } from './streams.ts'
 import { lastReceivedOf, listDays, listExtents } from './tally.ts'
@@ -58,6 +59,7 @@ export function createReader(session: Session): StoreReader {
         : session.write((own) => own.appliedPosition(venue)),
     version: () => read(() => readState(database, STATE.version)),
     fact: (name) => read(() => findState(database, STATE.fact(name))),
+    facts: (beginning) => read(() => readFacts(database, beginning)),
 
     instrument: (ref) =>
       read(() => {
@@ -97,6 +99,12 @@ export function createReader(session: Session): StoreReader {
     coverage: (ref) => read(() => readCoverage(view, ref)),
     quarantine: (page) => read(() => listQuarantine(database, page)),
   }
+}
+
+function readFacts(database: Database, beginning: string): ReadonlyMap<string, number> {
+  const { length } = STATE.fact('')
+  const states = listStates(database, STATE.fact(beginning))
+  return new Map(states.map(([name, value]) => [name.slice(length), value]))
 }
 
 function readTotals({ database }: View, venue: VenueId): VenueTotals {

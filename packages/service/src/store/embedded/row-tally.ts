@@ -1,6 +1,6 @@
 import { DAY_MICROS, startOfDay, type Gap, type VenueId } from '@priorbook/sdk/domain'
 import { mendBook, moveGaps, type GapBook } from './gap-tally.ts'
-import { listGaps } from './gaps.ts'
+import { listGaps, listTouchingGaps } from './gaps.ts'
 import { firstReceived, hasSibling, sharesOf } from './recount.ts'
 import { STATE, writeState } from './state.ts'
 import { listStreamsOfMarket, type Stream } from './streams.ts'
@@ -269,7 +269,7 @@ export class RowTally {
     const { venue, key } = stream
     const gaps = this.whole.has(stream)
       ? []
-      : listGaps(this.view.database, { venue, key, start: from, end: last })
+      : listTouchingGaps(this.view.database, { venue, key, start: from, end: last })
     if (gaps.every(({ end }) => end !== undefined)) this.whole.add(stream)
     const add = (start: number, end: number): void => {
       for (let day = startOfDay(start); day < end; day += DAY_MICROS) {

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { checkRow, insertRow } from './row-sum.ts'
+import { checkColumns, checkRow, insertRow } from './row-sum.ts'
 
 /** Reads one of the store's own numbers; 0 where it was never written. */
 export function readState(database: Database, name: string): number {
@@ -12,6 +12,24 @@ export function findState(database: Database, name: string): number | undefined 
   if (row === undefined) return undefined
   checkRow('state', ['name', 'value'], row)
   return row['value'] as number
+}
+
+/** The numbers whose names begin with a text, by name. */
+export function listStates(
+  database: Database,
+  beginning: string,
+): readonly (readonly [name: string, value: number])[] {
+  // As a range the primary key finds them.
+  const end = `${beginning}\u{10ffff}`
+  const rows = database.columns(
+    'SELECT name, value, sum FROM state WHERE name >= ? AND name < ? ORDER BY name',
+    beginning,
+    end,
+  )
+  return rows.map((row) => {
+    checkColumns('state', row)
+    return [row[0] as string, row[1] as number]
+  })
 }
 
 /** Writes one of the store's own numbers. */

@@ -1,9 +1,9 @@
 import { ORIGINS, PriorbookError, type VenueId } from '@priorbook/sdk/domain'
 import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { InstrumentRef } from '../store.ts'
-import type { Column, Database, Row } from './database.ts'
+import type { Column, Database } from './database.ts'
 import type { Maker } from './log.ts'
-import { checkRow, insertRow } from './row-sum.ts'
+import { checkColumns, columnsHold, insertRow } from './row-sum.ts'
 
 /** Names one sequence of rows. */
 export type StreamName = {
@@ -61,7 +61,7 @@ export function findStream(
   name: Omit<StreamName, 'market'>,
   knownAt?: number,
 ): Stream | undefined {
-  const rows = database.all(
+  const rows = database.columns(
     `${SELECT} WHERE venue = ? AND key = ? AND kind = ? AND metric = ? ORDER BY generation`,
     name.venue,
     name.key,
@@ -87,13 +87,21 @@ export function readStream(database: Database, id: number): Stream {
 
 /** Reads a stream by its number; absent where retention removed it. */
 export function findStreamById(database: Database, id: number): Stream | undefined {
-  const row = database.get(`${SELECT} WHERE id = ?`, id)
+  const [row] = database.columns(`${SELECT} WHERE id = ?`, id)
   return row === undefined ? undefined : toStream(row)
+}
+
+/** Some streams from a number on; those whose rows are damaged are left out. */
+export function listStreamsFrom(database: Database, id: number, limit: number): Stream[] {
+  return database
+    .columns(`${SELECT} WHERE id >= ? ORDER BY id LIMIT ? + 0`, id, limit)
+    .filter((row) => columnsHold('stream', row))
+    .map(toStream)
 }
 
 /** All streams of a kind in their newest generation, by venue and key. */
 export function listStreams(database: Database, kind?: ChunkKind, venue?: VenueId): Stream[] {
-  const rows = database.all(
+  const rows = database.columns(
     `${SELECT} WHERE known_to IS NULL AND (? IS NULL OR venue = ?) ORDER BY venue, key, kind, metric`,
     venue ?? null,
     venue ?? null,
@@ -104,7 +112,7 @@ export function listStreams(database: Database, kind?: ChunkKind, venue?: VenueI
 
 /** The streams of one key in their newest generation, found by the index. */
 export function listStreamsOf(database: Database, ref: InstrumentRef): Stream[] {
-  const rows = database.all(
+  const rows = database.columns(
     `${SELECT} WHERE venue = ? AND key = ? AND known_to IS NULL ORDER BY kind, metric`,
     ref.venue,
     ref.key,
@@ -119,7 +127,7 @@ export function listStreamsOfMarket(
   { venue, market }: Pick<StreamName, 'venue' | 'market'>,
   kind?: ChunkKind,
 ): Stream[] {
-  const rows = database.all(
+  const rows = database.columns(
     `${SELECT} INDEXED BY stream_by_market
      WHERE venue = ? AND market = ? AND known_to IS NULL ORDER BY key, kind, metric`,
     venue,
@@ -181,28 +189,49 @@ export function saveStream(database: Database, stream: Stream): void {
   insertRow(database, 'INSERT OR REPLACE INTO stream', COLUMNS, values)
 }
 
-function toStream(row: Row): Stream {
-  checkRow('stream', COLUMNS, row)
+// The columns of `SELECT`.
+function toStream(row: readonly Column[]): Stream {
+  checkColumns('stream', row)
+  const [id, venue, market, key, kind, metric, generation, knownFrom, knownTo] = row
+  const [origin, recorder, normalizer, next, changes, head, removed, anchor, version] = row.slice(9)
   return {
-    id: row['id'] as number,
-    venue: row['venue'] as VenueId,
-    market: row['market'] as string,
-    key: row['key'] as string,
-    kind: CHUNK_KINDS[row['kind'] as number]!,
-    metric: row['metric'] as string,
-    generation: row['generation'] as number,
-    knownFrom: row['known_from'] as number,
-    knownTo: row['known_to'] as number | null,
-    maker: {
-      origin: ORIGINS[row['origin'] as number]!,
-      recorder: row['recorder'] as string,
-      normalizer: row['normalizer'] as number,
-    },
-    next: row['next'] as number,
-    changes: row['changes'] as number,
-    head: row['head'] as Uint8Array,
-    removed: row['removed'] as number,
-    anchor: row['anchor'] as Uint8Array,
-    version: row['version'] as number,
+    id: id as number,
+    venue: venue as VenueId,
+    market: market as string,
+    key: key as string,
+    kind: CHUNK_KINDS[kind as number]!,
+    metric: metric as string,
+    generation: generation as number,
+    knownFrom: knownFrom as number,
+    knownTo: knownTo as number | null,
+    maker: makerOf(origin as number, recorder as string, normalizer as number),
+    next: next as number,
+    changes: changes as number,
+    head: sharedHash(head as Uint8Array),
+    removed: removed as number,
+    anchor: sharedHash(anchor as Uint8Array),
+    version: version as number,
   }
+}
+
+// Thousands of streams stay in memory. Most have the same maker and no hash, so they share these: an array of bytes
+// of its own takes three objects and a piece of memory outside of the heap, and the collector visits them all.
+let lastMaker: Maker | undefined
+
+function makerOf(number: number, recorder: string, normalizer: number): Maker {
+  const origin = ORIGINS[number]!
+  const isSame =
+    lastMaker?.origin === origin &&
+    lastMaker.recorder === recorder &&
+    lastMaker.normalizer === normalizer
+  if (!isSame) lastMaker = { origin, recorder, normalizer }
+  return lastMaker!
+}
+
+function sharedHash(hash: Uint8Array): Uint8Array {
+  return hash.length === NO_HASH.length && hash.every(isZero) ? NO_HASH : hash
+}
+
+function isZero(byte: number): boolean {
+  return byte === 0
 }

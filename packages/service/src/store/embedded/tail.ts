@@ -65,7 +65,7 @@ export class Tail implements RowSink {
     if (priceDecimals > columns.priceDecimals) this.refine(tail, priceDecimals)
     if (priceDecimals < tail.columns.priceDecimals) {
       const factor = 10 ** (tail.columns.priceDecimals - priceDecimals)
-      const scaled = keys.slice(0, count).map((key) => (key >>> 1) * factor * 2 + (key & 1))
+      const scaled = keys.slice(0, count).map((key) => toFiner(key, factor))
       tail.columns.push(head, scaled, sizes, count)
     } else tail.columns.push(head, keys, sizes, count)
   }
@@ -155,9 +155,11 @@ export class Tail implements RowSink {
    */
   setBase(tail: TailRows & { kind: 'book' }, ladder: Ladder): void {
     if (ladder.decimals > tail.columns.priceDecimals) this.refine(tail, ladder.decimals)
-    ladder.rescale(tail.columns.priceDecimals)
-    tail.columns.baseKey = ladder.keys()
-    tail.columns.baseSize = tail.columns.baseKey.map((key) => ladder.sizeAt(key))
+    // Only the keys are scaled: a finer ladder has a slot for every price.
+    const factor = 10 ** (tail.columns.priceDecimals - ladder.decimals)
+    const keys = ladder.keys()
+    tail.columns.baseKey = keys.map((key) => toFiner(key, factor))
+    tail.columns.baseSize = keys.map((key) => ladder.sizeAt(key))
     tail.based = true
   }
 
@@ -194,6 +196,10 @@ export class Tail implements RowSink {
     finer.rescale(priceDecimals)
     tail.columns = finer
   }
+}
+
+function toFiner(key: number, factor: number): number {
+  return (key >>> 1) * factor * 2 + (key & 1)
 }
 
 /** Appends rows [from, to) of other trades. */

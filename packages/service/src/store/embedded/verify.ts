@@ -62,7 +62,7 @@ export class Verifier {
     this.attempt('gaps', () => this.checkGaps())
     this.attempt(KEPT, () => checkKept(this.view.database))
     this.attempt('quarantine', () => this.checkQuarantine())
-    this.attempt('markets', () => this.checkMarkets())
+    this.attempt('markets', () => this.checkMarkets(progress))
     if (this.problems.length === 0) this.attempt(KEPT, () => this.checkSums())
     const { chunks, book, trade, sample } = this.counts
     const { problems } = this
@@ -128,10 +128,7 @@ export class Verifier {
   // Everything is read in slices, because a tape can have millions of markets.
   private checkStreams(progress?: Progress): void {
     const { database } = this.view
-    const total = database.get('SELECT count(*) AS count FROM stream')!['count'] as number
-    let done = 0
-    this.eachId('stream', (id) => {
-      progress?.(done++, total, 'streams')
+    this.eachId('stream', progress, (id) => {
       this.attempt(`stream ${id}`, () => {
         const stream = readStream(database, id)
         if (stream.knownTo !== null) return
@@ -163,10 +160,10 @@ export class Verifier {
     }
   }
 
-  private checkMarkets(): void {
+  private checkMarkets(progress?: Progress): void {
     const { database } = this.view
     const lists = new ListCheck(database)
-    this.eachId('market', (id) => {
+    this.eachId('market', progress, (id) => {
       const row = database.get('SELECT venue, market, sort_time FROM market WHERE id = ?', id)!
       const venue = row['venue'] as VenueId
       const market = row['market'] as string
@@ -209,11 +206,21 @@ export class Verifier {
     sum.first.set(stream.kind, Math.min(sum.first.get(stream.kind) ?? Infinity, first))
   }
 
-  private eachId(table: string, look: (id: number) => void): void {
+  private eachId(
+    table: 'stream' | 'market',
+    progress: Progress | undefined,
+    look: (id: number) => void,
+  ): void {
+    const { database } = this.view
+    const total = database.get(`SELECT count(*) AS count FROM ${table}`)!['count'] as number
     const sql = `SELECT id FROM ${table} WHERE id > ? ORDER BY id LIMIT ?`
+    let done = 0
     for (let last = 0; ;) {
-      const rows = this.view.database.all(sql, last, SLICE)
-      for (const { id } of rows) look(id as number)
+      const rows = database.all(sql, last, SLICE)
+      for (const { id } of rows) {
+        progress?.(done++, total, `${table}s`)
+        look(id as number)
+      }
       if (rows.length < SLICE) return
       last = rows.at(-1)!['id'] as number
     }

@@ -6,11 +6,20 @@ import type { Database, Row } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
 import { readLog } from './log.ts'
 import { checkStates, readState, STATE } from './state.ts'
-import { findStream, findStreamById, readStream, type Stream, type StreamName } from './streams.ts'
+import {
+  findStream,
+  findStreamById,
+  listStreamsFrom,
+  readStream,
+  type Stream,
+  type StreamName,
+} from './streams.ts'
 import { Tail, type LogListener, type TailRows } from './tail.ts'
 
 // Max streams without rows in the log whose row and directory stay in memory; the oldest are evicted first.
 const REMEMBERED = 8000
+// Streams that are read together while all of the log is read.
+const STREAMS_AT_ONCE = 64
 // Batches of the log that are in memory at a time; one has up to 4,096 messages of a venue.
 const LOG_BATCHES = 64
 
@@ -263,13 +272,13 @@ export class View {
 
   /** The book after the last chunk of a stream. */
   endOf(stream: Stream, numbers = false): Ladder {
-    const ladder = new Ladder()
     const place = this.directory(stream).places.at(-1)
-    if (place === undefined) return ladder
+    if (place === undefined) return new Ladder()
     if ('lost' in place) {
       throw new PriorbookError('corrupt_chunk', `${nameOf(stream, place)} are missing`)
     }
     const columns = this.bodies.book(stream, place, numbers)
+    const ladder = new Ladder(columns.priceDecimals)
     loadBase(ladder, columns)
     applyRows(ladder, columns, 0, columns.count)
     return ladder
@@ -348,11 +357,21 @@ export class View {
 
   // Rows of a stream that cannot be read all stay.
   private nextOf(stream: number): number {
+    if (!this.streams.has(stream)) this.readStreamsFrom(stream)
     try {
       return this.streamById(stream).next
     } catch (error) {
       if (!isDamage(error)) throw error
       return 0
+    }
+  }
+
+  // Streams that were made one after the other have rows in the log together: a wide tape has tens of thousands.
+  private readStreamsFrom(id: number): void {
+    for (const stream of listStreamsFrom(this.database, id, STREAMS_AT_ONCE)) {
+      if (this.streams.has(stream.id)) continue
+      this.remember(stream)
+      this.compared.set(stream.id, this.version)
     }
   }
 

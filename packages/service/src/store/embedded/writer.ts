@@ -22,6 +22,7 @@ import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
 import { isSealed, type ChunkPlace } from './directory.ts'
 import { rollBackGaps, saveGap } from './gaps.ts'
+import { readKnownGaps } from './known-gaps.ts'
 import { LogWriter, type Maker } from './log.ts'
 import { removeMarkets } from './old-markets.ts'
 import { CHECKED_FLAGS, ParityTally } from './parity.ts'
@@ -57,9 +58,11 @@ const OPENED_AT_ONCE = 16
 // Packing waits until the log has at most this many times the rows of the default.
 const WAITING_TIMES = 8
 // What it takes to write the part of a stream again, in rows: beside its own rows, those of the part. Rows of books
-// are only copied; the texts of trades are read and written again.
-const ROWS_TO_BEGIN = 32
+// are only copied; the texts of trades are read and written again. A row takes 1 µs, the rest of a stream 100 to 400.
+const ROWS_TO_BEGIN = 128
 const COPIED_AS_ONE = 8
+// Max rows of a commit that one step follows. Commits of an import have more, and larger steps keep up with them.
+const ROWS_PER_STEP = 2048
 // No append waits for an explicit seal, so it uses fewer, larger transactions.
 const SEAL_STEP = 65_536
 
@@ -134,11 +137,14 @@ export class Writer {
       throw error
     }
     for (const [venue, position] of positions) this.applied.set(venue, position)
+    const { tail } = this.view
+    const before = tail.rows
     for (const written of group.batches) this.show(written)
+    const appended = tail.rows - before
     this.view.advance(group.id)
     try {
       this.tally.moveCommitted()
-      if (!this.opensMany(batches)) this.packSome()
+      if (!this.opensMany(batches)) this.packSome(appended)
     } catch (error) {
       // The batches are durable anyway; packing is retried after the next commit.
       if (!isOutOfSpace(error)) throw error
@@ -233,6 +239,7 @@ export class Writer {
       log.market(marketId)
       told.markets.push({ venue, marketId })
     }
+    readKnownGaps(this.database, batch.venue, batch.gaps ?? [])
     for (const gap of batch.gaps ?? []) {
       if ((gap.endJournal ?? gap.journal) <= applied) continue
       saveGap(this.database, gap, this.tally.bookOf(gap, this.view.stream(gap, 'book')))
@@ -337,14 +344,14 @@ export class Writer {
   }
 
   // One bounded packing step after each commit spreads the cost over the appends.
-  private packSome(): void {
+  private packSome(appended: number): void {
     const { tail } = this.view
     const { rows: least } = this.limits
     const due = Math.max(least, Math.min(least * MOST_TIMES, tail.streams.size * ROWS_PER_STREAM))
     if (this.pass === undefined && tail.rows + tail.passed < due) return
     this.pass ??= this.beginPass()
     // A pass that is behind takes larger steps, so that the log stays bounded.
-    const step = this.limits.step * Math.max(1, tail.rows / due)
+    const step = this.limits.step * Math.max(1, tail.rows / due, appended / ROWS_PER_STEP)
     this.packGroup(this.pass.streams, step, this.packing)
     if (this.pass.streams.length > 0) return
     this.endPass(this.pass)
