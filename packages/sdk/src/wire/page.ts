@@ -21,6 +21,8 @@ export type BookPageOptions = {
   readonly ladders: boolean
   /** Max levels per side; the level counts of a row stay those of the whole book. */
   readonly depth?: number | undefined
+  /** True sends the levels beyond the venue's limit too: changes that follow are of the whole book. */
+  readonly allLevels?: boolean | undefined
   /** `string` puts prices and sizes into quotes; counts and numbers of rows stay numbers. */
   readonly numberFormat?: 'number' | 'string' | undefined
   readonly timeFormat?: TimeFormat | undefined

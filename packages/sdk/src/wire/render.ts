@@ -132,7 +132,7 @@ class Lane {
     this.page = page
     const depth = options.depth ?? Infinity
     const { hasYesNoLadders: hasNative, levelsMax = Infinity } = VENUES[context.venue]
-    const limit = Math.min(depth, levelsMax)
+    const limit = Math.min(depth, options.allLevels === true ? Infinity : levelsMax)
     this.dialect = dialect
     this.hasLadders = options.ladders
     this.isQuoted = options.numberFormat === 'string'

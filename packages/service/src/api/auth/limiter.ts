@@ -24,10 +24,14 @@ export function requireAdmitted(
 ): void {
   if (isAdmitted) return
   const { name, quota, seconds, nextMs } = refusedBy!
-  throw new Problem('rate_limited', `the plan ${plan} allows ${quota} requests in ${seconds} s`, {
-    limit: name,
-    retryAfter: Math.max(1, Math.ceil((nextMs - nowMs) / 1000)),
-  })
+  throw new Problem(
+    'rate_limited',
+    `more requests than the plan ${plan} allows: ${quota} in ${seconds} s`,
+    {
+      limit: name,
+      retryAfter: Math.max(1, Math.ceil((nextMs - nowMs) / 1000)),
+    },
+  )
 }
 
 // How many times a writer retries the lock at once before it sleeps between tries, and when it gives up.

@@ -81,7 +81,7 @@ export function parseReplay(message: Members): ReplayRequest {
     datasets: readDatasets(message['datasets']),
     mode,
     style,
-    options: { ladders: true, depth, ...style },
+    options: { ladders: true, depth, allLevels: mode === 'changes', ...style },
   }
 }
 

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Micros } from '@priorbook/sdk/domain'
 import { Problem } from '@priorbook/sdk/wire'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { requireAdmitted } from '../auth/limiter.ts'
+import type { Plan } from '../auth/plans.ts'
 import type { ApiContext } from '../route.ts'
 import { StreamProblem } from './request.ts'
 
@@ -67,10 +69,11 @@ export class SessionAuth {
     const { authorization, current } = this
     if (authorization === undefined || current === undefined) return undefined
     try {
-      const { plan } = this.access.authenticator.check(authorization, this.context.now())
-      if (plan === current.plan) return undefined
+      const grant = this.access.authenticator.check(authorization, this.context.now())
+      if (grant.plan === current.plan && isSameAccess(grant.terms, current.terms)) return undefined
     } catch (error) {
-      return { error, reason: 'revoked' }
+      const isGone = error instanceof Problem && error.code === 'plan_required'
+      return { error, reason: isGone ? 'plan_required' : 'revoked' }
     }
     const error = new Problem('plan_required', 'the plan of the key has changed')
     return { error, reason: 'plan_required' }
@@ -89,4 +92,14 @@ export class SessionAuth {
   release(): void {
     if (this.current !== undefined) this.access.connections.end(this.connectionName)
   }
+}
+
+// What was subscribed under other terms may not be included any more. Rates count at the next request.
+function isSameAccess(one: Plan, other: Plan): boolean {
+  if (one === other) return true
+  return isDeepStrictEqual(accessOf(one), accessOf(other))
+}
+
+function accessOf({ venues, assets, days, stream }: Plan): Partial<Plan> {
+  return { venues, assets, days, stream }
 }

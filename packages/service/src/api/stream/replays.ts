@@ -30,7 +30,7 @@ export class Replays {
     const { context, clock } = this.services
     const most = grant.terms.stream.replays
     if (this.running.size >= most) {
-      const detail = `the plan ${grant.plan} allows ${most} replays per connection`
+      const detail = `more replays of one connection than the plan ${grant.plan} allows: ${most}`
       throw new StreamProblem('too_many_replays', detail)
     }
     this.opening.add(id)

@@ -38,7 +38,8 @@ export class RowStyle implements LiveStyle {
     this.name = `${mode} ${depth ?? 'all'} ${numberFormat} ${timeFormat} ${conflateMs}`
     this.mode = mode
     this.conflateMs = conflateMs
-    this.options = { ladders: true, depth, numberFormat, timeFormat }
+    const allLevels = mode === 'changes'
+    this.options = { ladders: true, depth, allLevels, numberFormat, timeFormat }
   }
 
   snapshot(

@@ -1,4 +1,6 @@
+import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import type { Micros } from '@priorbook/sdk/domain'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.testing.ts'
@@ -113,6 +115,38 @@ describe('a key', () => {
     expect((await brief.close()).code).toBe(4410)
     other.send({ op: 'ping' })
     expect(await other.next('pong')).toMatchObject({ nonce: null })
+  })
+
+  it('ends its connections when the operator changes what its plan includes, or removes it', async () => {
+    const test = await startWithClock()
+    const file = join(test.path, 'plans.json')
+    const team = {
+      rank: 1,
+      venues: ['venueb', 'venuec'],
+      assets: null,
+      days: null,
+      per_second: 50,
+      per_minute: null,
+      features: [],
+    }
+    const write = (plans: object): void => writeFileSync(file, JSON.stringify({ plans }))
+    write({ team })
+    await test.clock.advance(1000)
+    const client = await connected(test, 'team')
+    // Rates are not terms of a connection.
+    write({ team: { ...team, per_second: 5 } })
+    await test.clock.advance(2000)
+    client.send({ op: 'ping' })
+    await client.next('pong')
+    write({ team: { ...team, venues: ['venuec'] } })
+    await test.clock.advance(2000)
+    expect(await client.next('error')).toMatchObject({ code: 'plan_required' })
+    expect((await client.close()).code).toBe(4403)
+    const other = await connected(test, 'team')
+    write({})
+    await test.clock.advance(2000)
+    expect(await other.next('error')).toMatchObject({ code: 'plan_required' })
+    expect((await other.close()).code).toBe(4403)
   })
 
   it('has the connections, subscriptions and instruments of its plan', async () => {
