@@ -389,9 +389,16 @@ export function marketRouteDocs(
   venue: VenueId,
   isPlain: boolean,
 ): RouteDocs {
-  const { description, ...texts } = MARKET_DOCS[name](venue)
-  const plain = isPlain ? ' For markets with or without an asset.' : ''
-  return { tag: VENUES[venue].label, ...texts, description: `${description}${plain}` }
+  const { label: tag, paths } = VENUES[venue]
+  const texts = MARKET_DOCS[name](venue)
+  if (isPlain) {
+    const description = `${texts.description} For markets with or without an asset.`
+    return { tag, ...texts, description }
+  }
+  // Where a route has both addresses, lists of routes must tell them apart.
+  return paths.hasAsset
+    ? { tag, ...texts, summary: `${texts.summary} (by asset)` }
+    : { tag, ...texts }
 }
 
 /** What the docs say of a venue's list of markets. */

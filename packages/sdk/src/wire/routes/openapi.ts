@@ -41,8 +41,9 @@ export function toOpenApi(
     paths[address] = { get: operation, ...toWrites(contract, schemas, parameters, examples) }
     for (const [index, alias] of aliases.entries()) {
       const operationId = `${id}_alias${index === 0 ? '' : index + 1}`
+      const summary = `${contract.summary} (alias)`
       const description = `${contract.description}\n\nThe same as \`${address}\`.`
-      paths[alias] = { get: { ...operation, operationId, description } }
+      paths[alias] = { get: { ...operation, operationId, summary, description } }
     }
   }
   const problem = schemas.refer(PROBLEM_SCHEMA)

@@ -18,6 +18,7 @@ type Parameter = { name: string; in: string; required: boolean; schema: object }
 type Operation = {
   readonly operationId: string
   readonly tags: readonly string[]
+  readonly summary: string
   readonly parameters: readonly (Parameter | { readonly $ref: string })[]
   readonly requestBody?: { readonly content: Content }
   readonly responses: Readonly<Record<string, { $ref?: string; content?: object }>>
@@ -64,6 +65,12 @@ describe('the OpenAPI document', () => {
     expect(Object.keys(paths).sort()).toEqual(addresses.sort())
     const ids = Object.values(paths).map(({ get }) => get.operationId)
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('has one summary for each operation of a group, so that a list of them can be read', async () => {
+    const { paths } = await read()
+    const listed = Object.values(paths).map(({ get }) => `${get.tags[0]}: ${get.summary}`)
+    expect(listed.filter((each, index) => listed.indexOf(each) !== index)).toEqual([])
   })
 
   it('holds every parameter, and all of a path', async () => {
