@@ -370,6 +370,8 @@ describe('exit status', () => {
     ],
     ['a download to nowhere', ['download', 'MARKET', '-o', '-'], 2, /standard output/],
     ['no rows', ['markets', 'no such words'], 7, /no market matches/],
+    ['no rounds', ['panels', 'BTC-7m'], 7, /no round closed in the range/],
+    ['no prices', ['reference', 'BTC', '--end', '2020-01-01'], 7, /no prices in the range/],
     ['a time before everything', ['book', 'MARKET', '--at', '2020-01-01'], 7, /there is no book/],
   ]
   it.each(cases)(

@@ -98,6 +98,9 @@ describe('converted downloads', () => {
     expect(again.err).toContain('has files already')
     const none = await runCommand(['convert', file, '-o', join(folder, 'none')], {})
     expect([none.status, none.err.includes('--to is missing')]).toEqual([2, true])
+    const absent = join(folder, 'absent.pbx')
+    const { status, err } = await runCommand(['convert', absent, '--to', 'tardis'], {})
+    expect([status, err]).toEqual([4, `priorbook: there is no ${absent}\n`])
   })
 })
 

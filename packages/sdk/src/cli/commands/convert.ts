@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import {
   flagOption,
   printLines,
@@ -9,6 +10,7 @@ import { parseMicros, printScaled } from '../../domain/index.ts'
 import type { ToolFile } from '../../convert/step.ts'
 import { TOOL_FORMATS } from '../../wire/index.ts'
 import { defineCommand, printJson } from '../command.ts'
+import { CliError } from '../errors.ts'
 import { RANGE_OPTIONS } from '../options.ts'
 
 /** `convert`: downloaded files as files of other tools. */
@@ -36,6 +38,8 @@ export const CONVERT = defineCommand({
     if (args.length === 0) throw new UsageError('no file is named')
     if (to === undefined)
       throw new UsageError('--to is missing', `It is ${TOOL_FORMATS.join(', ')}.`)
+    const missing = args.find((name) => !existsSync(name))
+    if (missing !== undefined) throw new CliError('not_found', `there is no ${missing}`)
     const folder = options.output ?? to
     // Only here: it needs zstd, which Node has since 22.15.
     const { replayFiles } = await import('../../replay/replay-node.ts')

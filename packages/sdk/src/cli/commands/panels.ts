@@ -1,7 +1,6 @@
 import { open, rm } from 'node:fs/promises'
 import type { Download } from '../../client/index.ts'
 import {
-  printLines,
   textOption,
   timeOption,
   UsageError,
@@ -20,6 +19,7 @@ import {
   shown,
   type CliContext,
 } from '../command.ts'
+import { CliError } from '../errors.ts'
 import { present, routeOption } from '../options.ts'
 
 const { query: PARAMS } = ROUTES.panels
@@ -70,9 +70,9 @@ export const PANELS = defineCommand({
     } as const
     const walk = context.client().panels(params, { signal })
     const { rows, count, more } = await readWalk(context, walk, most)
+    if (count === 0) throw new CliError('empty', 'no round closed in the range')
     if (isJson) return
-    if (count === 0) await printLines(io, ['no round closed in the range'])
-    else await printTable(io, COLUMNS, rows.map(cellsOf))
+    await printTable(io, COLUMNS, rows.map(cellsOf))
     noteMore(context, more, most)
   },
 })

@@ -1,4 +1,4 @@
-import { printLines, timeOption, wholeOption } from '../../command-line/index.ts'
+import { timeOption, wholeOption } from '../../command-line/index.ts'
 import {
   ROUTES,
   type ReferenceAtJson,
@@ -17,6 +17,7 @@ import {
   shown,
   type CliContext,
 } from '../command.ts'
+import { CliError } from '../errors.ts'
 import { present, RANGE_OPTIONS, routeOption } from '../options.ts'
 
 const { query } = ROUTES.reference_prices
@@ -124,9 +125,9 @@ async function printPrices(
       { signal },
     )
   const { rows, count, more } = await readWalk(context, walk, most)
+  if (count === 0) throw new CliError('empty', 'no prices in the range')
   if (isJson) return
-  if (count === 0) await printLines(io, ['no prices in the range'])
-  else await printTable(io, PRICE_COLUMNS, rows.map(priceCells))
+  await printTable(io, PRICE_COLUMNS, rows.map(priceCells))
   noteMore(context, more, most)
 }
 
