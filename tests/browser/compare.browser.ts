@@ -106,6 +106,21 @@ describe('the page of a contract', () => {
     })
   })
 
+  it('writes the prices of all books in cents where the visitor wants them', async () => {
+    await visit(`${PAGE}?t=${timeOf(20)}`, {}, async (page) => {
+      await loaded(page)
+      const levels = () => page.locator('.cbook .price').allTextContents()
+      const before = await levels()
+      expect(before.length).toBeGreaterThan(5)
+      await page.locator('.settings summary').click()
+      await page.getByRole('button', { name: '52.5¢' }).click()
+      await expect.poll(async () => (await levels())[0]).not.toBe(before[0])
+      expect((await levels()).map(Number)).toEqual(
+        before.map((text) => Math.round(Number(text) * 1e6) / 1e4),
+      )
+    })
+  })
+
   it('says in which terms the members differ, and what it means', async () => {
     await visit(PAGE, {}, async (page) => {
       await loaded(page)

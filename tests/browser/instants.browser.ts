@@ -24,7 +24,7 @@ describe('a market that has ended', () => {
         expect(await page.locator('.live-button.on').count()).toBe(0)
         // It had no book any more: that is a state, not a gap.
         const books = page.locator('.no-book')
-        expect(await books.count()).toBe(2)
+        await expect.poll(() => books.count()).toBe(2)
         for (const text of await books.allInnerTexts()) {
           expect(text).toContain('The market has closed')
           expect(text).toContain(`${market.winning_outcome} won.`)

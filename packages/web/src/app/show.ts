@@ -21,6 +21,13 @@ export function showTicks(ticks: number, decimals: number, places: number): stri
   return padDecimal(printTicks(ticks, decimals - shift), Math.max(0, places - shift))
 }
 
+/** A price of a ladder whose prices have up to `places` decimals, in the visitor's unit but without its sign. */
+export function showLevel(price: string, places: number): string {
+  return prices.value === 'cents'
+    ? padDecimal(toCents(price), Math.max(0, places - 2))
+    : padDecimal(price, places)
+}
+
 /** A price of an axis, which is round: cents or two decimals, and more where they are closer. */
 export function showAxis(value: number, places: number): string {
   return prices.value === 'cents'

@@ -52,6 +52,15 @@ export function parseLinkTime(text: string | null): number | undefined {
   }
 }
 
+/**
+ * The instant of a time by a clock that `offsetOf` says to be ahead of UTC at an instant. A time that the clock shows
+ * twice is the later one.
+ */
+export function instantOf(clock: number, offsetOf: (time: number) => number): number {
+  // The first guess may lie on the other side of a change to or from summer time.
+  return clock - offsetOf(clock - offsetOf(clock))
+}
+
 /** The span of an address, `from=…&to=…`; empty for everything. */
 export function printLinkRange(range: Range | undefined): string {
   return range === undefined
@@ -64,10 +73,11 @@ export function parseLinkRange(query: URLSearchParams): Range | undefined {
   return toRange(parseLinkTime(query.get('from')), parseLinkTime(query.get('to')))
 }
 
-/** A short duration: `950 ms`, `12.4 s`, `3 min 20 s`, `5 h 3 min`, `2 d 4 h`. */
+/** A short duration: `446 µs`, `950 ms`, `12.4 s`, `3 min 20 s`, `5 h 3 min`, `2 d 4 h`. */
 export function printSpan(micros: number): string {
   const span = Math.max(0, micros)
-  if (span < SECOND) return `${Math.round(span / 1000)} ms`
+  if (span > 0 && span < 1000) return `${Math.ceil(span)} µs`
+  if (span < SECOND) return `${Math.floor(span / 1000)} ms`
   if (span < MINUTE) return `${(Math.floor(span / 100_000) / 10).toFixed(1)} s`
   if (span < HOUR) return pair(span, MINUTE, 'min', SECOND, 's')
   if (span < DAY) return pair(span, HOUR, 'h', MINUTE, 'min')

@@ -1,6 +1,6 @@
 import type { ContractBooksJson, ContractWithTermsJson, LadderJson } from '@priorbook/sdk/client'
 import { isMarketState, VENUES } from '@priorbook/sdk/domain'
-import { showClock, showExact, zoneName } from '../app/show.ts'
+import { showClock, showExact, showLevel, zoneName } from '../app/show.ts'
 import { groupDigits, mostPlaces, padDecimal, printDecimal } from '../model/decimal.ts'
 import { gapSentence } from '../model/gap.ts'
 import { microsOf, microsOrAbsent, printSpan } from '../model/time.ts'
@@ -92,7 +92,7 @@ function Side(props: {
 }) {
   const { side, ladder, style } = props
   const levels = ladder.price.map((price, index) => ({
-    price: padDecimal(printDecimal(price), style.price),
+    price: showLevel(printDecimal(price), style.price),
     size: padDecimal(printDecimal(ladder.size[index]), style.size),
     part: Number(ladder.size[index]) / style.most,
   }))

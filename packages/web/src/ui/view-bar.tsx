@@ -1,7 +1,7 @@
 import { useComputed } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { offsetOf, showExact, zoneName } from '../app/show.ts'
-import { parseLinkTime, printSpan } from '../model/time.ts'
+import { instantOf, parseLinkTime, printSpan } from '../model/time.ts'
 import { toRange, type Range } from '../model/range.ts'
 import type { ChartView } from '../session/chart-view.ts'
 import { CopyButton } from './api-calls.tsx'
@@ -143,5 +143,5 @@ function fieldText(time: number): string {
 
 function fieldTime(text: string): number | undefined {
   const time = parseLinkTime(text === '' ? null : `${text}Z`)
-  return time === undefined ? undefined : time - offsetOf(time)
+  return time === undefined ? undefined : instantOf(time, offsetOf)
 }
