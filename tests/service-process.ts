@@ -21,6 +21,8 @@ export type ServiceProcess = {
   kill(): Promise<void>
   /** What it printed since its last start. */
   printed(): string
+  /** The number of its first process; it must run. */
+  pid(): number
   /** A new key of a plan. */
   keyOf(plan: string, ...more: readonly string[]): string
   destroy(): Promise<void>
@@ -56,6 +58,7 @@ export async function createService(
       running = undefined
     },
     printed: () => running?.printed() ?? '',
+    pid: () => running!.child.pid!,
     keyOf: (plan, ...more) =>
       /pb_live_\w+/.exec(run('keys', 'create', '--plan', plan, '--data', data, ...more))![0],
     async destroy() {

@@ -37,7 +37,7 @@ function runTests(): Report {
   try {
     const file = join(folder, 'report.json')
     const files = [...new Set(PROMISES.flatMap(({ tests }) => tests))]
-    const projects = ['units', 'capture', 'end-to-end'].map((name) => `--project=${name}`)
+    const projects = ['units', 'capture', 'end-to-end', 'ops'].map((name) => `--project=${name}`)
     const output = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`]
     spawnSync('vitest', ['run', ...projects, ...output, ...files], { cwd: ROOT, stdio: 'inherit' })
     return readReport(file)

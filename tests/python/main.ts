@@ -64,6 +64,8 @@ async function runTests(python: string, served: string): Promise<number> {
     PRIORBOOK_ROOT: root,
     PRIORBOOK_NODE: process.execPath,
     PYTHONDONTWRITEBYTECODE: '1',
+    // pytest keeps the folders of its last three runs, and examples make some of their own.
+    TMPDIR: scratch,
   }
   const child = spawn(python, ['-m', 'pytest', ...process.argv.slice(2)], {
     cwd: PYTHON_PACKAGE,
