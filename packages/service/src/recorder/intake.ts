@@ -54,6 +54,7 @@ import { planTakeover, readOwn, toTakeoverNotes, type OwnRecord } from './takeov
 import { parseMessageJson } from '../lib/message-json.ts'
 import { toNoteBytes, type Note } from './notes.ts'
 import type { LagMeter } from './lag.ts'
+import { readLeftBooks } from './left-books.ts'
 
 /** What an intake needs. */
 export type IntakeOptions = {
@@ -103,6 +104,7 @@ const UNRESOLVED: readonly MarketStatus[] = [
 /** A book that received nothing for this long after its market was over is ended. */
 const LINGER_MICROS = 10_000_000
 const KEYS_PER_NOTE = 200
+const LEFT = 'the market was over before this recorder began'
 /** With fewer records to go, a takeover is finished in one turn. */
 const LAST_RECORDS = 2000
 /** Max unresolved markets that a connector follows from an earlier run. */
@@ -124,6 +126,7 @@ export async function openIntake(options: IntakeOptions): Promise<Intake> {
       earlier === store ? (record) => intake.learn(record) : undefined,
     ),
   )
+  intake.left = await readLeftBooks(store, venue, unresolved)
   const { quotaOutlivesRestart } = definitionOf(venue)
   const asked = quotaOutlivesRestart
     ? await withEarlier((earlier) => readAskedCalls(earlier, venue))
@@ -229,6 +232,8 @@ export class Intake {
   readonly venue: VenueId
   readonly sink: CaptureSink
   connector!: Connector
+  /** Books of markets that are over, which an earlier run left in a gap; the start ends them. */
+  left: readonly string[] = []
   private writer: JournalWriter
   private applier: Applier
   private readonly normalizer: Normalizer
@@ -285,6 +290,8 @@ export class Intake {
 
   start(): void {
     this.note({ note: 'started', version: '1' })
+    this.noteEnded(this.left, LEFT)
+    this.left = []
   }
 
   /** Notes an orderly end, unless another recorder goes on. */
@@ -336,7 +343,10 @@ export class Intake {
   private endLingering(): void {
     if (this.busy !== undefined) return
     const keys = this.applier.lingering(toMicros(this.options.clock.now() - LINGER_MICROS))
-    const why = 'nothing came since the market was over'
+    this.noteEnded(keys, 'nothing came since the market was over')
+  }
+
+  private noteEnded(keys: readonly string[], why: string): void {
     for (let from = 0; from < keys.length; from += KEYS_PER_NOTE) {
       const named = keys.slice(from, from + KEYS_PER_NOTE)
       this.note({ note: 'loss', reason: 'market_closed', why, keys: named })
@@ -409,7 +419,10 @@ export class Intake {
   /** Asks for the books that were complete before a takeover and do not go on. */
   async recoverTakenOver(): Promise<void> {
     // The connector forgets a market when it ends. If that was before the takeover, the end is not in this tape.
-    this.connector.resume(await readUnresolved(this.options.store, this.venue))
+    const { store } = this.options
+    const unresolved = await readUnresolved(store, this.venue)
+    this.connector.resume(unresolved)
+    this.noteEnded(await readLeftBooks(store, this.venue, unresolved), LEFT)
     const closed = this.takenOver.filter(({ key }) => this.applier.book(key)?.isOpen !== true)
     this.takenOver = []
     if (closed.length > 0) this.connector.recover(closed, 'recorder_down')

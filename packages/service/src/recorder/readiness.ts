@@ -1,7 +1,6 @@
 import {
   compareGaps,
   FLAGS,
-  GAP_REASONS,
   hasTradingEnded,
   isBackfillKey,
   PriorbookError,
@@ -20,6 +19,7 @@ import { Yielder } from '../lib/yielder.ts'
 import { captureFact, type BookPage, type InstrumentRef, type StoreReader } from '../store/store.ts'
 import { HABIT_SIZE } from '../venues/capture/silence.ts'
 import { passedFacts } from './batch.ts'
+import { readOpenGaps } from './left-books.ts'
 import { MarketMemory } from './market-memory.ts'
 import { PassedChanges } from './passed-changes.ts'
 import { PastTrades } from './past-trades.ts'
@@ -52,8 +52,6 @@ export type NamingMessage = {
 const ENDED_KEPT = 1000
 // Max ends of series kept; markets that never end, as in imports, leave theirs behind.
 const SAMPLE_ENDS_KEPT = 20_000
-// Max open gaps of one reason that a start reads; 300 bytes each.
-const OPEN_GAPS_READ = 100_000
 
 /**
  * The state of one venue that events are applied to. It is loaded from the store as events name it, so
@@ -195,7 +193,7 @@ export class Readiness {
     const { store, venue } = this.options
     this.openGaps.clear()
     try {
-      await this.readGapsByReason()
+      await this.takeOpenGaps()
       const { mark: beginning } = passedFacts(venue, '')
       const passed = [...(await store.facts(beginning)).keys()]
       this.passedAtStart = new Set(passed.map((name) => name.slice(beginning.length)))
@@ -206,17 +204,13 @@ export class Readiness {
     }
   }
 
-  private async readGapsByReason(): Promise<void> {
+  private async takeOpenGaps(): Promise<void> {
     const { store, venue } = this.options
-    for (const reason of Object.keys(GAP_REASONS) as GapReason[]) {
-      if (reason === 'market_closed') continue
-      const gaps = await store.gaps({ venue, reason, open: true, limit: OPEN_GAPS_READ })
-      for (const gap of gaps) {
-        // What the store has of a loaded book may be older than the book.
-        if (this.tracks.has(gap.key)) continue
-        const known = this.openGaps.get(gap.key)
-        if (known === undefined || compareGaps(gap, known) < 0) this.openGaps.set(gap.key, gap)
-      }
+    for (const gap of await readOpenGaps(store, venue)) {
+      // What the store has of a loaded book may be older than the book.
+      if (this.tracks.has(gap.key)) continue
+      const known = this.openGaps.get(gap.key)
+      if (known === undefined || compareGaps(gap, known) < 0) this.openGaps.set(gap.key, gap)
     }
   }
 

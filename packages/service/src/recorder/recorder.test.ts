@@ -445,6 +445,32 @@ describe('a recorder of venue B', () => {
     expect(await differences(data)).toEqual([])
   })
 
+  it('ends a book that an earlier run left in a gap after its market was over', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, marketOf('active'))
+      b.full()
+      script.wait(1000)
+      script.answer({ kind: 'market' }, marketOf('finalized'))
+      script.wait(1000)
+      b.full()
+      script.wait(1000)
+      // It stops within seconds: nothing has ended the book that the late message opened.
+      script.note({ note: 'loss', reason: 'disconnected', why: 'closed', slot: 1 })
+    })
+    const before = (await gapsOf(data, 'venueb', TICKER)).slice(1)
+    expect(before).toEqual(['market_closed 0–2000', 'disconnected 2000–'])
+    await record(data, 'venueb', (script) => script.wait(1000), { fresh: false })
+    expect((await gapsOf(data, 'venueb', TICKER)).slice(1)).toEqual([
+      'market_closed 0–2000',
+      'disconnected 2000–3000',
+      'market_closed 3000–',
+    ])
+    expect(await differences(data)).toEqual([])
+  })
+
   it('opens no book with a full one that is older than a change that arrived before it', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
