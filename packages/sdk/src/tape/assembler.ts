@@ -22,6 +22,13 @@ export type Observation = RowHead & {
   readonly sizes: readonly number[]
 }
 
+// What one event changes, gathered before it is known whether it becomes a row: rows then get arrays of their exact
+// length. Arrays that grow by `push` have room for 17 numbers, and a recorder of whole venues keeps thousands of
+// rows until they are stored.
+const KEYS: number[] = []
+const SIZES: number[] = []
+const BEFORE: number[] = []
+
 /** Why an event did not become a row. */
 export type Refusal = { readonly violation: Violation; readonly detail: string }
 
@@ -37,8 +44,6 @@ export class BookAssembler {
   open = false
   /** The last received time; it never decreases within an instrument. */
   lastReceived = 0
-  /** The previous sizes of the levels that the last row changed, in the order of its keys. */
-  sizesBefore: readonly number[] = []
   private readonly venue: VenueFacts
   private afterGap = false
 
@@ -66,6 +71,14 @@ export class BookAssembler {
   }
 
   /**
+   * The sizes that the levels of the last row had before it, in the order of its keys. All books share the array:
+   * read it before another event is taken.
+   */
+  get sizesBefore(): readonly number[] {
+    return BEFORE
+  }
+
+  /**
    * Applies a book event, or returns why it cannot. A change requires an open book. `channel` is stored
    * with the row; default: the venue's own channel.
    */
@@ -77,27 +90,25 @@ export class BookAssembler {
 
   private takeChange(event: BookChange, channel: number): Observation | Refusal {
     if (!this.open) throw new PriorbookError('invalid_message', 'a change without an open book')
-    const keys: number[] = []
-    const sizes: number[] = []
-    const before: number[] = []
+    let count = 0
     for (const change of event.changes) {
       if (!this.inBounds(change.price)) return this.refuse('price_out_of_bounds', change)
-      const key = this.keyOf(change.price, change.side === 'ask' ? 1 : 0, keys)
+      const key = this.keyOf(change.price, change.side === 'ask' ? 1 : 0, count)
       const sizeBefore = this.ladder.sizeAt(key)
       const size = event.signed ? sizeBefore + change.size : change.size
       if (!(size >= 0 && size <= Number.MAX_SAFE_INTEGER)) return this.refuse('bad_size', change)
       this.ladder.apply(key, size)
       // A level that changes twice in one message is one change of the row.
-      const seen = keys.indexOf(key)
-      if (seen < 0) {
-        keys.push(key)
-        sizes.push(size)
-        before.push(sizeBefore)
-      } else sizes[seen] = size
+      let place = 0
+      while (place < count && KEYS[place] !== key) place++
+      SIZES[place] = size
+      if (place < count) continue
+      KEYS[place] = key
+      BEFORE[place] = sizeBefore
+      count++
     }
     if (this.isCrossed()) return this.refuse('crossed_book')
-    this.sizesBefore = before
-    return this.observe(event, channel, keys, sizes, event.flags ?? 0)
+    return this.observe(event, channel, count, event.flags ?? 0)
   }
 
   private takeFull(event: BookSnapshot, channel: number): Observation | Refusal {
@@ -116,34 +127,33 @@ export class BookAssembler {
     }
     const restarts = !this.open
     if (restarts) this.ladder.clear()
-    const keys: number[] = []
-    const sizes: number[] = []
+    let count = 0
     for (const key of this.ladder.keys()) {
-      if (!wanted.has(this.venueKey(key))) {
-        keys.push(key)
-        sizes.push(0)
-      }
+      if (wanted.has(this.venueKey(key))) continue
+      KEYS[count] = key
+      SIZES[count++] = 0
     }
     for (const [venueKey, size] of wanted) {
-      const key = this.keyOf(venueKey >>> 1, venueKey & 1, keys)
+      const key = this.keyOf(venueKey >>> 1, venueKey & 1, count)
       if (this.ladder.sizeAt(key) === size) continue
-      keys.push(key)
-      sizes.push(size)
+      KEYS[count] = key
+      SIZES[count++] = size
     }
-    const before = keys.map((key) => this.ladder.sizeAt(key))
-    for (const [index, key] of keys.entries()) this.ladder.apply(key, sizes[index]!)
+    for (let index = 0; index < count; index++) {
+      const key = KEYS[index]!
+      BEFORE[index] = this.ladder.sizeAt(key)
+      this.ladder.apply(key, SIZES[index]!)
+    }
     if (this.isCrossed()) return this.refuse('crossed_book')
-    this.sizesBefore = before
     this.open = true
     const flags = FLAGS.full_book | (restarts ? FLAGS.restart : 0) | (event.flags ?? 0)
-    return this.observe(event, channel, keys, sizes, flags)
+    return this.observe(event, channel, count, flags)
   }
 
   private observe(
     event: BookSnapshot | BookChange,
     channel: number,
-    keys: readonly number[],
-    sizes: readonly number[],
+    count: number,
     baseFlags: number,
   ): Observation {
     let flags = baseFlags
@@ -167,8 +177,9 @@ export class BookAssembler {
       journal: event.journal,
       flags,
       priceDecimals: this.ladder.decimals,
-      keys,
-      sizes,
+      // Nearly all changes have one level.
+      keys: count === 1 ? [KEYS[0]!] : KEYS.slice(0, count),
+      sizes: count === 1 ? [SIZES[0]!] : SIZES.slice(0, count),
     }
   }
 
@@ -198,13 +209,14 @@ export class BookAssembler {
     this.ladder.rescale(decimals)
   }
 
-  private keyOf(price: number, side: number, collected: number[]): number {
+  private keyOf(price: number, side: number, collected: number): number {
     const before = this.ladder.decimals
     this.fit(price)
     const grown = this.ladder.decimals - before
     if (grown > 0) {
-      for (const [index, key] of collected.entries()) {
-        collected[index] = (key >>> 1) * POW10[grown]! * 2 + (key & 1)
+      for (let index = 0; index < collected; index++) {
+        const key = KEYS[index]!
+        KEYS[index] = (key >>> 1) * POW10[grown]! * 2 + (key & 1)
       }
     }
     return (price / POW10[this.venue.priceDecimals - this.ladder.decimals]!) * 2 + side
