@@ -8,8 +8,8 @@ const EMULATOR = fileURLToPath(
   new URL('../packages/emulator/bin/priorbook-emulator.mjs', import.meta.url),
 )
 const CHILD = fileURLToPath(new URL('./breadth-child.ts', import.meta.url))
-// As `serve` starts.
-const OPTIONS = ['--max-semi-space-size=16']
+// As `serve --role capture` starts.
+const OPTIONS = ['--max-semi-space-size=64']
 const B = Number(process.env['BENCH_VENUEB'] ?? 20_000)
 const C = Number(process.env['BENCH_VENUEC'] ?? 10_000)
 /** Changes of markets; some are more than one message, so that these make 15,000 to 16,000 messages. */

@@ -7,7 +7,7 @@ import '../../../scripts/check-node.mjs'
 // only when a process starts, so the process replaces itself once; its id stays the same. A recorder has a larger one:
 // rows live until their batch is stored, and to copy those of whole venues many times a second took a fifth of its time.
 const YOUNG_GENERATION = '--max-semi-space-size'
-const YOUNG_MB = process.argv[2] === 'serve' ? 16 : 4
+const YOUNG_MB = process.argv[2] !== 'serve' ? 4 : isOnlyRecorder() ? 64 : 16
 // The GNU allocator keeps freed buffers in pieces of its heap, and the more the larger they were: a recorder grew
 // by 100 MB in ten minutes. With fixed thresholds it returns large ones. Other allocators ignore these.
 const ALLOCATOR = {
@@ -40,3 +40,10 @@ void import('../../../scripts/compile-cache.mjs')
   .then((status) => {
     process.exitCode = status
   })
+
+// As the settings read it: the last of several counts. One in a file is not known yet, and costs a few percent of a core.
+function isOnlyRecorder() {
+  const args = process.argv.slice(3).join(' ')
+  const role = [...args.matchAll(/--role[ =](\S+)/g)].at(-1)?.[1] ?? process.env['PRIORBOOK_ROLE']
+  return role === 'capture'
+}

@@ -14,8 +14,8 @@ import type { OrderMessage, VenueMessage, VenueOrder } from './venue-recorder-ch
 import { fromRefusal, toRefusal } from './venue-refusal.ts'
 
 const ENTRY = siblingModule('venue-recorder-child', import.meta.url)
-// As a recorder in the first process has.
-const YOUNG_GENERATION = '--max-semi-space-size=16'
+// As a process has that only records.
+const YOUNG_GENERATION = '--max-semi-space-size=64'
 const MIN_PAUSE_MS = 500
 const MAX_PAUSE_MS = 30_000
 // What a process may take to store what it has when the service stops.

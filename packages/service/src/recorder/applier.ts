@@ -124,6 +124,9 @@ export type LiveOptions = {
 /** Called when a message closed books: full ones are needed. */
 export type OnClosed = (instruments: readonly Instrument[], reason: GapReason) => void
 
+/** A gap, or a version of a market's record, takes as long to write as some rows; an answer can hold hundreds. */
+const ROWS_PER_RECORD = 4
+
 /**
  * Derives rows from the journal records of one venue: normalizes, checks, finds gaps. Deterministic: the
  * same records give the same rows, wherever it was stopped and started again between them.
@@ -279,6 +282,13 @@ export class Applier {
     } catch (error) {
       return this.refuse(record, error)
     }
+  }
+
+  /** What was derived since the last `drain`, in rows that take as long to write. */
+  get pending(): number {
+    const { observations, trades, samples, revisions, gaps } = this.rows
+    const records = revisions.length + gaps.length
+    return observations.length + trades.length + samples.length + records * ROWS_PER_RECORD
   }
 
   /** Everything derived since the last call, as one batch ready to append; absent if no record came. */

@@ -278,9 +278,9 @@ export class Intake {
     }
   }
 
-  /** Records that are not stored yet. */
+  /** What can be stored, in rows that take as long to write. */
   get pending(): number {
-    return this.received.length
+    return this.busy === undefined ? this.applier.pending : 0
   }
 
   /** Learns the record that the store has of a market; before the start. */
@@ -553,6 +553,7 @@ export class Intake {
       this.failure = error
     }
     this.busy = undefined
+    this.options.flushSoon()
   }
 }
 

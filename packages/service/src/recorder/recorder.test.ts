@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { journalStats } from '@priorbook/sdk/journal'
 import type { DataFolder } from '../lib/data-folder.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import type { AppendBatch } from '../store/store.ts'
 import { catchUp } from './catch-up.ts'
 import { compareStores } from '../derive/rebuild.ts'
 import {
@@ -327,6 +328,33 @@ describe('a recorder of venue B', () => {
       'late_discovery 500–1000',
       'market_closed 1000–',
     ])
+  })
+
+  it('stores hundreds of records of an answer before those of the next', async () => {
+    const data = folder()
+    const sizes: number[] = []
+    const onAsked = (name: string, [batch]: readonly unknown[]): void => {
+      if (name === 'append') sizes.push((batch as AppendBatch).revisions?.length ?? 0)
+    }
+    const ticker = (page: number, one: number): string => `KXTEST15M-26SEP2112${page}0-${one}`
+    await record(
+      data,
+      'venueb',
+      async (script) => {
+        await script.stored()
+        for (let page = 0; page < 5; page++) {
+          const markets = Array.from({ length: 300 }, (_, one) => ({
+            ...marketOf('active').market,
+            ticker: ticker(page, one),
+          }))
+          script.answer({ kind: 'markets' }, { markets })
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      },
+      { onAsked },
+    )
+    // Messages that came in between would wait for no more than that.
+    expect(sizes.filter((size) => size > 0)).toEqual([300, 300, 300, 300, 300])
   })
 
   it('ends a market that closed while the recorder was down', async () => {

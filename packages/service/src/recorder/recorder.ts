@@ -60,9 +60,12 @@ export interface Recorder {
   takeOver(target: TakeoverTarget): Promise<void>
 }
 
-/** Max time that messages wait before they are made durable together, and max messages that wait. */
+/**
+ * Max time that messages wait before they are made durable together, and about how many rows wait at most. Nothing is
+ * received while rows are written, so that more of them at a time would make other messages wait longer.
+ */
 const FLUSH_MS = 20
-const FLUSH_RECORDS = 4096
+const FLUSH_ROWS = 1024
 /** How often a full disk is tried again. */
 const RETRY_MS = 500
 
@@ -163,7 +166,7 @@ class JournalingRecorder implements Recorder {
     for (const intake of intakes) await intake.recoverTakenOver()
   }
 
-  /** Flushes at once if many messages wait. */
+  /** Flushes at once if many rows wait. */
   flushSoon(): void {
     this.wake?.()
   }
@@ -174,7 +177,7 @@ class JournalingRecorder implements Recorder {
         const timer = this.clock.setTimeout(resolve, this.isDiskFull ? RETRY_MS : FLUSH_MS)
         this.wake = () => {
           if (this.isDiskFull) return
-          if (!this.intakes.some(({ pending }) => pending >= FLUSH_RECORDS)) return
+          if (!this.intakes.some(({ pending }) => pending >= FLUSH_ROWS)) return
           timer.cancel()
           resolve()
         }

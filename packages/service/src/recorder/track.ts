@@ -357,8 +357,8 @@ export class Track implements CapturedBook {
     if (states === undefined) return
     const { ladder, sizesBefore } = this.assembler
     const scale = this.venueTicks(ladder)
-    for (const [index, key] of keys.entries()) {
-      states.change(toVenueKey(key, scale), sizesBefore[index]!, sizes[index]!)
+    for (let index = 0; index < keys.length; index++) {
+      states.change(toVenueKey(keys[index]!, scale), sizesBefore[index]!, sizes[index]!)
     }
     states.remember(source === ABSENT ? 0 : source, journal)
   }
