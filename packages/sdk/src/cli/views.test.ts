@@ -172,7 +172,7 @@ describe('words', () => {
       '999 B',
       '1.00 kB',
       '12.3 kB',
-      '1000 kB',
+      '1.00 MB',
       '1.50 GB',
     ])
     expect([5, 1500, 65_000, 600_000, 7_200_000, 4e8].map(printSpan)).toEqual([

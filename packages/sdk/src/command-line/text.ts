@@ -93,11 +93,12 @@ export function printBytes(bytes: number): string {
   const units = ['kB', 'MB', 'GB', 'TB']
   let value = bytes
   let unit = -1
-  while (value >= 1000 && unit < units.length - 1) {
+  // Bounds are of the rounded number: 999,600 bytes are 1.00 MB, not 1000 kB.
+  while ((unit < 0 || value >= 999.5) && unit < units.length - 1) {
     value /= 1000
     unit++
   }
-  return `${value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)} ${units[unit]}`
+  return `${value.toFixed(value < 9.995 ? 2 : value < 99.95 ? 1 : 0)} ${units[unit]}`
 }
 
 /** A duration in its largest useful unit. */

@@ -53,10 +53,12 @@ export function printCount(count: number): string {
 export function printShort(text: string): string {
   const value = Number(text)
   if (!Number.isFinite(value) || Math.abs(value) < 10_000) return groupDigits(text)
+  // Bounds are of the rounded number: 999,950 is 1.0M, not 1000.0k.
+  const size = Math.abs(value)
   const [unit, name] =
-    value < 1e6
+    size < 999_950
       ? ([1e3, 'k'] as const)
-      : value < 1e9
+      : size < 999_950_000
         ? ([1e6, 'M'] as const)
         : ([1e9, 'B'] as const)
   return `${(value / unit).toFixed(1)}${name}`
@@ -67,7 +69,8 @@ export function printBytes(bytes: number): string {
   const names = ['B', 'kB', 'MB', 'GB', 'TB']
   let value = bytes
   let index = 0
-  while (value >= 1000 && index < names.length - 1) {
+  // What one decimal would print as 1000.0 belongs to the next unit.
+  while (value >= (index === 0 ? 1000 : 999.95) && index < names.length - 1) {
     value /= 1000
     index++
   }
