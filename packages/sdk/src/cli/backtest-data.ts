@@ -18,7 +18,7 @@ import { cacheTapes } from './tape-cache.ts'
 export const ROLLING_OPTIONS = {
   series: textOption('TICKER', 'All markets of a series in the range, such as KXBTC15M.'),
   contract: textOption('NAME', 'All markets of a contract over all venues, such as BTC-15m.'),
-  cache: textOption('FOLDER', 'Where downloads are kept; ~/.cache/priorbook by default.'),
+  cache: textOption('FOLDER', 'Where downloads are kept; ~/.cache/priorbook/tapes by default.'),
 }
 
 /** The option that adds series of one's own. */

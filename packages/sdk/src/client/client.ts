@@ -279,7 +279,7 @@ export class PriorbookClient {
     return this.caller.one(route, assetPath(route, asset), params, options)
   }
 
-  /** A reference price beside its raw message (plan `desk`). */
+  /** A reference price beside its raw message (plan `quant` or higher). */
   referenceAudit(
     asset: string,
     params: RouteParams<'reference_audit'>,

@@ -98,7 +98,7 @@ export class MarketClient {
     return this.one('execution', params, options)
   }
 
-  /** One row beside its raw message (plan `desk`). */
+  /** One row beside its raw message (plan `quant` or higher). */
   audit(
     params: MarketRouteParams<'audit'>,
     options: CallOptions = {},

@@ -197,7 +197,7 @@ function toRefusal(error: unknown): PriorbookError {
 }
 
 function writeMarkets(index: Database, markets: readonly KnownMarket[]): void {
-  // A file contains the latest record at its download, so several downloads yield several revisions.
+  // Each file contains the versions of its range, and those of older builds only the newest at their download.
   const sorted = markets.toSorted((left, right) => left.knownAt - right.knownAt)
   const counts = new Map<string, number>()
   for (const { record, knownAt } of sorted) {
