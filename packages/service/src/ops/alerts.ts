@@ -38,7 +38,7 @@ export const ALERTS: readonly Alert[] = [
     meaning:
       'Prometheus cannot read the metrics. The process has ended, hangs, or its port cannot be reached. If it has ended, nothing is recorded, and the time until its next start becomes a gap `recorder_down`.',
     steps: [
-      'Look whether the process runs and what its log says last: `systemctl status priorbook-recorder`, `journalctl -u priorbook-recorder -n 50`.',
+      'Look whether the process runs and what its log says last: `systemctl status priorbook`, `journalctl -u priorbook -n 50` (units of a shared tape: `priorbook-recorder`, `priorbook-node`).',
       'If it runs, fetch `/metrics` on its machine. An answer 421 means that the name in the address is missing in `ops.names`.',
       'If it does not start, run `priorbook-server doctor` on its data folder, and do what it says.',
     ],
@@ -64,10 +64,10 @@ export const ALERTS: readonly Alert[] = [
     for: '5m',
     summary: '{{ $labels.venue }} is not recorded without trouble on {{ $labels.instance }}.',
     meaning:
-      'The connector of the venue is starting, degraded or without credentials. Some or all of its books are in a gap. It goes on trying; nothing has to be restarted once the cause is gone.',
+      'The connector of the venue is starting, degraded or without credentials. Some or all of its books may be in a gap; venue B without a key is polled. It goes on trying; nothing has to be restarted once the cause is gone.',
     steps: [
       'Read the state and its reason: `connector` of the venue in `/status`, or the row of the venue on the status page.',
-      '`no_credentials`: set the key of the venue in the configuration, and start again.',
+      '`no_credentials`: set the key of the venue in the configuration, or turn the venue off, and start again. To go on polling venue B without a key, silence the alert for it.',
       '"sockets are not connected" or failing requests: try the address of the venue from this machine. A firewall, a proxy, DNS or the venue itself refuses.',
       'If other machines reach the venue, look for status 401, 403 or 429 in the log: a revoked key or a blocked address.',
     ],
@@ -95,7 +95,7 @@ export const ALERTS: readonly Alert[] = [
     meaning:
       'Books that should be recorded are closed since a message was lost, and full books to go on with do not come.',
     steps: [
-      'See the reasons: `/v3/gaps?venue=VENUE&order=desc` (open gaps have no end), or `priorbook_gap_seconds_total` by `reason`.',
+      'See the reasons: `/gaps?venue=VENUE` on the operators’ port, or `priorbook_gap_seconds_total` by `reason`.',
       '`quota`: see PriorbookQuotaUsed. `disconnected`: see PriorbookVenueNotRecording. `rejected`: see PriorbookQuarantine.',
       '`venue_silent` and `sequence_break` of many books at once are a fault of the venue or of the network between. If they stay, note the time and the journal records, which are kept, and ask the venue.',
     ],
@@ -109,7 +109,7 @@ export const ALERTS: readonly Alert[] = [
     meaning:
       'One book at least does not come back, though its market is open and selected. Its history has a hole that grows.',
     steps: [
-      'Find the book: `/v3/gaps?venue=VENUE&order=desc` lists gaps with market and reason; open ones have no end.',
+      'Find the book: `/gaps?venue=VENUE` on the operators’ port lists open gaps with market and reason, the oldest first.',
       'Ask the venue for this book by hand. If the venue does not answer for it, the market was removed there: retention or the resolution of the market will end it.',
       'If the venue answers, restart the recorder, and report the gap with the journal record that it names.',
     ],
@@ -270,7 +270,7 @@ export const ALERTS: readonly Alert[] = [
     meaning:
       'These clients do not read as fast as rows come, so rows are left out for them (`resync`). Others are not affected.',
     steps: [
-      'Its client has to read faster, subscribe to less, use a lower depth, or set `conflate_ms`.',
+      'These clients have to read faster, subscribe to less, use a lower depth, or set `conflate_ms`.',
       'If all are slow, the network of this machine is the limit.',
     ],
   },
@@ -284,7 +284,7 @@ export const ALERTS: readonly Alert[] = [
       'What should move stays on this disk, which fills. Requests for rows that are there may get 503. Nothing is lost.',
     steps: [
       'Read `cold.trouble` in `/status`.',
-      'Run `priorbook-server cold --find` with the same variables: it prints what the storage answers. Check bucket, key, region and the clock of this machine.',
+      'Run `priorbook-server doctor` with the same variables: it says whether the storage can be read. Check bucket, key, region and the clock of this machine.',
     ],
   },
   {
@@ -308,7 +308,7 @@ export const ALERTS: readonly Alert[] = [
     summary: 'No recorder writes the shared tape.',
     meaning: 'No recorder has the lease of the shared tape: nothing is being recorded.',
     steps: [
-      'Start a recorder: `serve --role capture` with the address of the tape.',
+      'Start a recorder: `serve --upstream live --role capture` with the address of the tape.',
       'If one runs, its log says why it does not take the lease.',
     ],
   },
