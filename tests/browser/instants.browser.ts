@@ -168,6 +168,8 @@ function watchFrames(ms: number): Promise<{ frames: number; books: number; wrong
     let frames = 0
     const started = performance.now()
     const look = (): void => {
+      // Pressed before the books of the instant came, a page marks those from before until they do.
+      if (document.querySelector('.ladders.seeking') !== null) return
       const [yes, no] = [...document.querySelectorAll<HTMLElement>('.ladder')]
       const first = yes?.dataset['sequence']
       const second = no?.dataset['sequence']
