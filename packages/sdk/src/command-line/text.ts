@@ -91,10 +91,10 @@ export function printCount(value: number): string {
 export function printBytes(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   const units = ['kB', 'MB', 'GB', 'TB']
-  let value = bytes
-  let unit = -1
+  let value = bytes / 1000
+  let unit = 0
   // Bounds are of the rounded number: 999,600 bytes are 1.00 MB, not 1000 kB.
-  while ((unit < 0 || value >= 999.5) && unit < units.length - 1) {
+  while (value >= 999.5 && unit < units.length - 1) {
     value /= 1000
     unit++
   }

@@ -61,7 +61,7 @@ export interface Recorder {
 }
 
 /**
- * Max time that messages wait before they are made durable together, and about how many rows wait at most. Nothing is
+ * Max time that messages wait before they are made durable together, and how many rows make a commit begin at once. Nothing is
  * received while rows are written, so that more of them at a time would make other messages wait longer.
  */
 const FLUSH_MS = 20

@@ -52,9 +52,9 @@ export function printCount(count: number): string {
 /** A large amount for a narrow column: `12.4k`, `3.1M`; below ten thousand unchanged. */
 export function printShort(text: string): string {
   const value = Number(text)
-  if (!Number.isFinite(value) || Math.abs(value) < 10_000) return groupDigits(text)
-  // Bounds are of the rounded number: 999,950 is 1.0M, not 1000.0k.
   const size = Math.abs(value)
+  if (!Number.isFinite(value) || size < 10_000) return groupDigits(text)
+  // Bounds are of the rounded number: 999,950 is 1.0M, not 1000.0k.
   const [unit, name] =
     size < 999_950
       ? ([1e3, 'k'] as const)
