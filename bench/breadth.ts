@@ -8,7 +8,7 @@ const EMULATOR = fileURLToPath(
   new URL('../packages/emulator/bin/priorbook-emulator.mjs', import.meta.url),
 )
 const CHILD = fileURLToPath(new URL('./breadth-child.ts', import.meta.url))
-// As `serve --role capture` starts.
+// As `serve --role capture` starts. The emulator makes as many short-lived objects.
 const OPTIONS = ['--max-semi-space-size=64']
 const B = Number(process.env['BENCH_VENUEB'] ?? 20_000)
 const C = Number(process.env['BENCH_VENUEC'] ?? 10_000)
@@ -42,7 +42,8 @@ export function benchBreadth(): Promise<Record<string, unknown>> {
   return withScratch(async (folder) => {
     const flags = ['--breadth', `venueb:${B},venuec:${C}`, '--breadth-rate', String(PER_SECOND)]
     const faults = ['--faults', FAULTS, '--venues', 'venueb,venuec']
-    const emulator = startChild(EMULATOR, ['--json', '--until-stdin-ends', ...flags, ...faults])
+    const args = ['--json', '--until-stdin-ends', ...flags, ...faults]
+    const emulator = startChild(EMULATOR, args, OPTIONS)
     const addresses = await firstLine(emulator)
     const wanted = (B + 2 * C) * OPEN_SHARE
     const cold = await record(folder, addresses, wanted, SECONDS)

@@ -15,7 +15,8 @@ function createWriter(): {
   readonly chunks: () => number
 } {
   const folder = createTapeFolder()
-  const store = folder.open({ limits: { rows: ROWS, step: 10_000 } })
+  const carried = { rows: 0, micros: 0 }
+  const store = folder.open({ limits: { rows: ROWS, step: 10_000, carried } })
   const books = Array.from({ length: BOOKS }, (_, index) => {
     const key = `KXMANY-${index}`
     return new BookAssembler({ venue: 'venueb', market: key, key })

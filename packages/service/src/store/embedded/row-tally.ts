@@ -75,7 +75,7 @@ export class RowTally {
     this.waiting = []
   }
 
-  /** Notes a new stream. */
+  /** Notes a stream without a row that gets its first one. */
   create(stream: Stream, received: number): void {
     this.created.push({ stream, received })
     this.fresh.add(stream.id)

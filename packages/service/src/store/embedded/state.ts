@@ -59,6 +59,8 @@ export const STATE = {
   writer: 'writer',
   /** Every log batch up to this one is packed into chunks and removed. */
   sealedThrough: 'sealed_through',
+  /** The batches after that one up to this one hold rows that a pass of packing left: others had their places before. */
+  carriedThrough: 'carried_through',
   /** Counts packing steps; a stream whose own version is older has not changed since. */
   version: 'version',
   /** 1 when the kept lists and sums fit the rows; else they are made again on opening for writing. */

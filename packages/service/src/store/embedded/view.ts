@@ -50,6 +50,7 @@ export class View {
   /** The last journal position in the log, by venue. */
   readonly positions = new Map<string, number>()
   private sealedThrough = 0
+  private carriedThrough = 0
   /** How often streams were replaced by rebuilt ones. */
   private adoptions = 0
   private lastLog = 0
@@ -136,9 +137,10 @@ export class View {
     this.forgetStream(stream)
   }
 
-  /** Records that this process removed log batches. */
-  truncated(through: number): void {
-    this.sealedThrough = through
+  /** Records that this process removed log batches, and wrote those after them again. */
+  truncated(sealedThrough: number, carriedThrough: number): void {
+    this.sealedThrough = sealedThrough
+    this.carriedThrough = carriedThrough
     this.tail.passed = 0
   }
 
@@ -290,15 +292,17 @@ export class View {
       this.database.ensureWhole('stream')
     }
     const sealedThrough = readState(this.database, STATE.sealedThrough)
+    const carriedThrough = Math.max(sealedThrough, readState(this.database, STATE.carriedThrough))
     this.version = readState(this.database, STATE.version)
     const told = this.lastLog
     this.followAdoptions()
-    if (sealedThrough !== this.sealedThrough) {
+    if (sealedThrough !== this.sealedThrough || carriedThrough !== this.carriedThrough) {
       this.sealedThrough = sealedThrough
+      this.carriedThrough = carriedThrough
       // Where nothing that was read is left in the log, a repair may have removed rows that are in no chunk.
-      if (sealedThrough < told && this.damagedLog === undefined) this.dropPacked()
+      if (carriedThrough < told && this.damagedLog === undefined) this.dropPacked()
       else {
-        if (sealedThrough > told) this.missed('behind')
+        if (carriedThrough > told) this.missed('behind')
         this.tail.clear()
         this.lastLog = sealedThrough
         this.damagedLog = undefined

@@ -18,6 +18,7 @@ import {
 } from '@priorbook/sdk/tape'
 import type { AppendBatch, MarketRef, Progress, SealReport } from '../store.ts'
 import { isDamage } from './bodies.ts'
+import { Carry, type CarryLimits } from './carry.ts'
 import { appendRevision } from './catalog.ts'
 import type { Database } from './database.ts'
 import { isSealed, type ChunkPlace } from './directory.ts'
@@ -42,14 +43,20 @@ export type SealLimits = {
   readonly rows: number
   /** Rows packed between two commits of a pass, so that no append waits long. */
   readonly step: number
+  /** Which streams are left in the log. */
+  readonly carried: CarryLimits
 }
 
 /** Streams without rows in the log that a writer keeps in memory, with the directories of their chunks. */
 export const WRITER_STREAMS = 16_384
 
-const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192 }
-// A pass writes the part of every stream again that has a row in the log. A venue of tens of thousands of books
-// gives each only a few rows in the time of the default, so a pass waits for this many on average.
+// A stream that is left in the log for ten minutes costs less than a part that is written again with every pass. Should the
+// log be damaged, its rows are read from the journal again.
+const DEFAULT_CARRIED: CarryLimits = { rows: 32, micros: 600_000_000 }
+const NOTHING_CARRIED: CarryLimits = { rows: 0, micros: 0 }
+const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192, carried: DEFAULT_CARRIED }
+// A venue of tens of thousands of books gives each only a few rows in the time of the default, so a pass waits for
+// this many on average.
 const ROWS_PER_STREAM = 24
 const MOST_TIMES = 5
 // After a start, or when a socket is back, many books wait for their first row. A commit that ends this many gaps is a
@@ -80,6 +87,8 @@ export class Writer {
   // Observations of one instrument share its object, which saves building and looking up a name per row.
   private bookStreams = new WeakMap<Instrument, Stream>()
   private pass: Pass | undefined
+  /** Rows that the last pass left in the log. */
+  private carried = 0
   // The version of the tape up to which no change of a stream has rows in the log.
   private clean = 0
   // Journal records up to which a stream is packed, where that is beyond the applied position.
@@ -154,7 +163,7 @@ export class Writer {
   /** Packs everything that is in the log, and loose parts tightly. */
   sealAll(): SealReport {
     const tight: Packing = { ...this.packing, part: this.packing.sealed, partForm: 'tight' }
-    const pass = this.beginPass()
+    const pass = this.beginPass(NOTHING_CARRIED)
     const loose = this.database.all('SELECT DISTINCT stream FROM chunk WHERE form = 0')
     const ids = new Set(pass.streams)
     for (const row of loose) ids.add(row['stream'] as number)
@@ -179,7 +188,7 @@ export class Writer {
     const { passed, streams } = this.view.tail
     const isOld = ({ columns }: TailRows): boolean =>
       columns.count > 0 && columns.received[0]! < time
-    if (passed > 0 || streams.values().some(isOld)) this.pass = this.beginPass()
+    if (passed > 0 || streams.values().some(isOld)) this.pass = this.beginPass(NOTHING_CARRIED)
   }
 
   /** Removes some markets that ended long ago; see `old-markets.ts`. */
@@ -296,6 +305,8 @@ export class Writer {
     if (end === undefined) {
       end = { ordinal: this.view.lastOrdinal(stream), received: this.view.lastReceived(stream) }
       group.ends.set(stream.id, end)
+      // Also a stream whose rows were all in a part of the log that was damaged.
+      if (end.ordinal === 0) this.tally.create(stream, received)
     }
     if (received < end.received) {
       throw new PriorbookError(
@@ -330,7 +341,6 @@ export class Writer {
     const stream = createStream(this.database, name, maker, facts)
     this.view.remember(stream)
     group.created.push(stream)
-    this.tally.create(stream, received)
     return stream
   }
 
@@ -348,36 +358,46 @@ export class Writer {
     const { tail } = this.view
     const { rows: least } = this.limits
     const due = Math.max(least, Math.min(least * MOST_TIMES, tail.streams.size * ROWS_PER_STREAM))
-    if (this.pass === undefined && tail.rows + tail.passed < due) return
-    this.pass ??= this.beginPass()
+    if (this.pass === undefined && tail.rows - this.carried + tail.passed < due) return
+    this.pass ??= this.beginPass(this.limits.carried)
+    const { pass } = this
     // A pass that is behind takes larger steps, so that the log stays bounded.
     const step = this.limits.step * Math.max(1, tail.rows / due, appended / ROWS_PER_STEP)
-    this.packGroup(this.pass.streams, step, this.packing)
-    if (this.pass.streams.length > 0) return
-    this.endPass(this.pass)
+    if (pass.streams.length > 0) this.packGroup(pass.streams, step, this.packing)
+    else pass.carry.write(step)
+    if (pass.streams.length > 0 || pass.carry.isWaiting) return
+    if (pass.carry.count > pass.through - readState(this.database, STATE.sealedThrough)) {
+      // The rows were in fewer batches than they take now, so there is no place for them.
+      this.pass = this.beginPass(NOTHING_CARRIED)
+      return
+    }
+    this.endPass(pass)
     this.pass = undefined
   }
 
-  private beginPass(): Pass {
-    return {
-      version: readState(this.database, STATE.version),
-      through: this.view.logEnd,
-      streams: [...this.view.tail.streams.keys()],
-      positions: VENUE_IDS.map((venue) => [venue, this.appliedPosition(venue)]),
-    }
+  private beginPass(limits: CarryLimits): Pass {
+    const through = this.view.logEnd
+    const positions = new Map(VENUE_IDS.map((venue) => [venue, this.appliedPosition(venue)]))
+    const carry = new Carry(this.view, limits, through, positions)
+    const version = readState(this.database, STATE.version)
+    return { version, through, streams: carry.others, carry }
   }
 
-  private endPass(pass: Pass): void {
-    this.clean = pass.version
-    if (pass.through <= readState(this.database, STATE.sealedThrough)) return
+  private endPass({ version, through, carry }: Pass): void {
+    this.clean = version
+    const sealed = readState(this.database, STATE.sealedThrough)
+    if (through <= sealed) return
     this.database.write(() => {
-      this.database.run('DELETE FROM log WHERE id <= ?', pass.through)
-      writeState(this.database, STATE.sealedThrough, pass.through)
-      for (const [venue, position] of pass.positions) {
-        writeState(this.database, STATE.packed(venue), position)
+      this.database.run('DELETE FROM log WHERE id <= ?', through)
+      carry.store(this.database)
+      writeState(this.database, STATE.sealedThrough, through - carry.count)
+      writeState(this.database, STATE.carriedThrough, through)
+      for (const venue of VENUE_IDS) {
+        writeState(this.database, STATE.packed(venue), carry.packedOf(venue))
       }
     })
-    this.view.truncated(pass.through)
+    this.carried = carry.rows
+    this.view.truncated(through - carry.count, through)
   }
 
   // Packs streams from the end of a list until the step's row limit, in one transaction.
@@ -480,8 +500,11 @@ export class Writer {
       writeState(this.database, STATE.recounting, 0)
     })
     // Numbers of lost batches are not reused: readers would skip the new ones as known.
-    this.database.write(() => writeState(this.database, STATE.sealedThrough, last))
-    this.view.truncated(last)
+    this.database.write(() => {
+      writeState(this.database, STATE.sealedThrough, last)
+      writeState(this.database, STATE.carriedThrough, last)
+    })
+    this.view.truncated(last, last)
     this.view.advance(last)
     this.repaired = damagedLog.error.message
   }
@@ -518,7 +541,7 @@ type Pass = {
   readonly version: number
   readonly through: number
   readonly streams: number[]
-  readonly positions: readonly (readonly [string, number])[]
+  readonly carry: Carry
 }
 
 type Arrival = {
