@@ -2,7 +2,7 @@ import type { VenueId } from '@priorbook/sdk/domain'
 import type { RowHead } from '@priorbook/sdk/tape'
 import type { Database } from './database.ts'
 import { LogWriter, type Maker } from './log.ts'
-import type { TailRows } from './tail.ts'
+import { sameMaker, type TailRows } from './tail.ts'
 import type { View } from './view.ts'
 
 /** Which streams a pass of packing passes over: their rows stay in the log. */
@@ -34,7 +34,7 @@ export class Carry {
   readonly others: number[] = []
   /** How many rows the quiet streams have. */
   rows = 0
-  private readonly groups = new Map<string, Group>()
+  private readonly groups: Group[] = []
   /** The first journal record of a venue of which the log keeps a row. */
   private readonly floors = new Map<VenueId, number>()
   private readonly log = new LogWriter()
@@ -72,17 +72,16 @@ export class Carry {
 
   /** True while there are rows that `write` has not written. */
   get isWaiting(): boolean {
-    return this.groups.size > 0
+    return this.groups.length > 0
   }
 
   /** Writes more of the rows, about as many as given. */
   write(rows: number): void {
     for (let rest = rows; rest > 0;) {
-      const [next] = this.groups
-      if (next === undefined) return
-      const [name, group] = next
+      const group = this.groups.at(-1)
+      if (group === undefined) return
       rest -= this.writeBody(group)
-      if (group.streams.length === 0) this.groups.delete(name)
+      if (group.streams.length === 0) this.groups.pop()
     }
   }
 
@@ -103,11 +102,10 @@ export class Carry {
     const { venue } = this.view.streamById(id)
     const { columns, makers } = tail
     const { maker } = makers[0]!
-    const name = JSON.stringify([venue, maker])
-    let group = this.groups.get(name)
+    let group = this.groups.find((one) => one.venue === venue && sameMaker(one.maker, maker))
     if (group === undefined) {
       group = { venue, maker, streams: [] }
-      this.groups.set(name, group)
+      this.groups.push(group)
     }
     group.streams.push({ id, tail, end: tail.first + columns.count })
     this.rows += columns.count

@@ -57,7 +57,7 @@ export const STATE = {
   owner: 'owner',
   /** Who wrote a shared tape last. */
   writer: 'writer',
-  /** Every log batch up to this one is packed into chunks and removed. */
+  /** The log begins after this batch. */
   sealedThrough: 'sealed_through',
   /** The batches after that one up to this one hold rows that a pass of packing left: others had their places before. */
   carriedThrough: 'carried_through',
