@@ -13,7 +13,7 @@ import type { CaptureMode, CaptureSecond } from './capture.ts'
 // Records venue B of the emulator, or only reads and parses the same socket, telling every second how
 // far it is, until standard input ends.
 const [mode, folder, json] = process.argv.slice(2) as [CaptureMode, string, string]
-// Files of a journal end after some seconds of the flood, so that there is something to pack within a minute.
+// Files of a journal that is archived end after some seconds of the flood, so that there is something to pack within a minute.
 const SEGMENT_BYTES = 2 * 1024 * 1024
 const addresses = JSON.parse(json) as EmulatedAddresses
 const stop = new AbortController()
@@ -33,7 +33,7 @@ async function record(): Promise<void> {
   const recorder = await openRecorder({
     store,
     journalDir,
-    segments: () => ({ segmentBytes: SEGMENT_BYTES }),
+    segments: () => (mode === 'archiving' ? { segmentBytes: SEGMENT_BYTES } : {}),
     origin: 'emulator',
     recorder: 'bench',
     log,
