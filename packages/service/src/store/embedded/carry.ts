@@ -9,8 +9,24 @@ import type { View } from './view.ts'
 export type CarryLimits = {
   /** Streams with fewer rows in the log than this. */
   readonly rows: number
-  /** Their oldest row is at most this much older than the newest row of all, in microseconds. */
+  /** Their rows are at most this far from the time of the newest commit, in microseconds. */
   readonly micros: number
+  /** Max rows of all of them; streams with more rows are packed first. */
+  readonly total: number
+  /** About how many rows one body has: it is read and checked as a whole. */
+  readonly body: number
+}
+
+/** Where the log is when a pass begins. */
+export type LogState = {
+  /** The newest batch, the last one that the pass removes. */
+  readonly through: number
+  /** How many batches the pass removes. */
+  readonly batches: number
+  /** The newest journal record of each venue. */
+  readonly positions: ReadonlyMap<VenueId, number>
+  /** The time of the newest commit: after a step of the clock, rows may be of a later one. */
+  readonly now: number
 }
 
 /** A stream that is passed over, and the ordinal after its last row in the log when the pass began. */
@@ -19,8 +35,6 @@ type Carried = { readonly id: number; readonly tail: TailRows; readonly end: num
 /** Streams of one venue whose rows were made by the same recorder. */
 type Group = { readonly venue: VenueId; readonly maker: Maker; readonly streams: Carried[] }
 
-// A body is read and checked as a whole.
-const BODY_ROWS = 4096
 // What a stream takes beside its rows, in rows.
 const ROWS_PER_STREAM = 4
 
@@ -37,30 +51,22 @@ export class Carry {
   private readonly groups: Group[] = []
   /** The first journal record of a venue of which the log keeps a row. */
   private readonly floors = new Map<VenueId, number>()
-  private readonly log = new LogWriter()
+  private readonly writer = new LogWriter()
   private readonly bodies: Uint8Array[] = []
   /** The venues of which a body was written. */
   private readonly begun = new Set<VenueId>()
   private readonly view: View
-  /** The newest batch that the pass removes. */
-  private readonly through: number
-  private readonly positions: ReadonlyMap<VenueId, number>
+  private readonly limits: CarryLimits
+  private readonly log: LogState
 
-  constructor(
-    view: View,
-    limits: CarryLimits,
-    through: number,
-    positions: ReadonlyMap<VenueId, number>,
-  ) {
+  constructor(view: View, limits: CarryLimits, log: LogState) {
     this.view = view
-    this.through = through
-    this.positions = positions
+    this.limits = limits
+    this.log = log
     const { streams } = view.tail
-    const oldest = newestOf(streams.values()) - limits.micros
+    const fewer = this.countBelow(streams.values())
     for (const [id, tail] of streams) {
-      const { columns, makers } = tail
-      const isQuiet = columns.count < limits.rows && columns.received[0]! >= oldest
-      if (isQuiet && makers.length === 1) this.add(id, tail)
+      if (tail.columns.count < fewer && this.isQuiet(tail)) this.add(id, tail)
       else this.others.push(id)
     }
   }
@@ -72,14 +78,19 @@ export class Carry {
 
   /** True while there are rows that `write` has not written. */
   get isWaiting(): boolean {
-    return this.groups.length > 0
+    return this.fits && this.groups.length > 0
+  }
+
+  /** False where the rows were in fewer batches than they take now, so there is no place for them. */
+  get fits(): boolean {
+    return this.bodies.length + this.groups.length <= this.log.batches
   }
 
   /** Writes more of the rows, about as many as given. */
   write(rows: number): void {
     for (let rest = rows; rest > 0;) {
       const group = this.groups.at(-1)
-      if (group === undefined) return
+      if (group === undefined || !this.fits) return
       rest -= this.writeBody(group)
       if (group.streams.length === 0) this.groups.pop()
     }
@@ -88,14 +99,38 @@ export class Carry {
   /** Stores the bodies; the batches of before are removed. */
   store(database: Database): void {
     for (const [index, bytes] of this.bodies.entries()) {
-      database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', this.through - index, bytes)
+      database.run('INSERT INTO log (id, bytes) VALUES (?, ?)', this.log.through - index, bytes)
     }
   }
 
   /** The last journal record of a venue of which every row is in a chunk; others may be in a damaged log. */
   packedOf(venue: VenueId): number {
-    const position = this.positions.get(venue)!
+    const position = this.log.positions.get(venue)!
     return Math.min(position, (this.floors.get(venue) ?? Infinity) - 1)
+  }
+
+  // Streams with fewer rows than this have together not more than allowed.
+  private countBelow(tails: Iterable<TailRows>): number {
+    const { rows, total } = this.limits
+    const counts = new Uint32Array(rows)
+    for (const tail of tails) {
+      const { count } = tail.columns
+      if (count < rows && this.isQuiet(tail)) counts[count]!++
+    }
+    let sum = 0
+    for (let count = 0; count < rows; count++) {
+      sum += counts[count]! * count
+      if (sum > total) return count
+    }
+    return rows
+  }
+
+  private isQuiet({ columns, makers }: TailRows): boolean {
+    const { count, received } = columns
+    const { now } = this.log
+    const { micros } = this.limits
+    if (count === 0 || makers.length !== 1) return false
+    return received[0]! >= now - micros && received[count - 1]! <= now + micros
   }
 
   private add(id: number, tail: TailRows): void {
@@ -116,23 +151,23 @@ export class Carry {
   // Returns how many rows it took. Bodies are read in the other order: after the last one of a venue all of its rows up
   // to the pass are known; should one before it be damaged, only those that are in chunks.
   private writeBody({ venue, maker, streams }: Group): number {
-    const { log } = this
+    const { through, positions } = this.log
     const isLastRead = !this.begun.has(venue)
     this.begun.add(venue)
-    const position = isLastRead ? this.positions.get(venue)! : this.packedOf(venue)
-    log.begin({ id: this.through - this.bodies.length, venue, position, maker })
+    const position = isLastRead ? positions.get(venue)! : this.packedOf(venue)
+    this.writer.begin({ id: through - this.bodies.length, venue, position, maker })
     let work = 0
-    while (work < BODY_ROWS) {
+    while (work < this.limits.body) {
       const carried = streams.pop()
       if (carried === undefined) break
       work += ROWS_PER_STREAM + this.writeRows(carried)
     }
-    this.bodies.push(log.finish().slice())
+    this.bodies.push(this.writer.finish().slice())
     return work
   }
 
   private writeRows({ id, tail, end }: Carried): number {
-    const { log } = this
+    const { writer } = this
     const count = end - tail.first
     const head = { ...NO_HEAD }
     for (let row = 0; row < count; row++) {
@@ -148,14 +183,14 @@ export class Carry {
         const { key, size, priceDecimals } = tail.columns
         const [from, to] = [tail.columns.changeStart(row), tail.columns.changeEnd[row]!]
         const keys = Array.from(key.subarray(from, to))
-        log.book(id, ordinal, head, priceDecimals, keys, Array.from(size.subarray(from, to)))
+        writer.book(id, ordinal, head, priceDecimals, keys, Array.from(size.subarray(from, to)))
       } else if (tail.kind === 'trade') {
         const { tradeId, price, size, taker, native } = tail.columns
         const values = [tradeId[row]!, price[row]!, size[row]!, taker[row]!, native[row]] as const
-        log.trade(id, ordinal, head, ...values)
+        writer.trade(id, ordinal, head, ...values)
       } else {
         const { value, fine } = tail.columns
-        log.sample(id, ordinal, head, { value: value[row]!, fine: fine[row]! })
+        writer.sample(id, ordinal, head, { value: value[row]!, fine: fine[row]! })
       }
     }
     return count
@@ -169,11 +204,4 @@ const NO_HEAD: { -readonly [Name in keyof RowHead]: RowHead[Name] } = {
   channel: 0,
   journal: 0,
   flags: 0,
-}
-
-function newestOf(tails: Iterable<TailRows>): number {
-  let newest = 0
-  for (const { columns } of tails)
-    newest = Math.max(newest, columns.received[columns.count - 1] ?? 0)
-  return newest
 }

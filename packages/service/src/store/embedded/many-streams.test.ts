@@ -5,6 +5,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import type { AppendBatch } from '../store.ts'
 import { openEmbeddedStore } from './open.ts'
 import { createTempFolder } from './temp-folder.testing.ts'
+import { NOTHING_CARRIED } from './writer.ts'
 
 const START = 1_790_000_000_000_000
 /** Streams that stay in memory, books that there are, and books that get rows again. */
@@ -36,7 +37,8 @@ function observe(book: BookAssembler, row: number, journal: number): Observation
 it('numbers the rows of every book without a hole, however many books there are', async () => {
   const file = join(createTempFolder(), 'tape.db')
   // Every commit packs what the one before has left in the log.
-  const store = openEmbeddedStore({ file, streams: STREAMS, limits: { rows: 1, step: 1000 } })
+  const limits = { rows: 1, step: 1000, carried: NOTHING_CARRIED }
+  const store = openEmbeddedStore({ file, streams: STREAMS, limits })
   onTestFinished(() => store.close())
   const books = Array.from({ length: BOOKS }, (_, index) => bookOf(index))
   let journal = 0

@@ -3,6 +3,7 @@ import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
 import { expect, it } from 'vitest'
 import type { AppendBatch } from '../store.ts'
 import { createTapeFolder } from './tape-folder.testing.ts'
+import { NOTHING_CARRIED } from './writer.ts'
 
 const START = 1_790_000_000_000_000
 const MAKER = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
@@ -15,8 +16,8 @@ function createWriter(): {
   readonly chunks: () => number
 } {
   const folder = createTapeFolder()
-  const carried = { rows: 0, micros: 0 }
-  const store = folder.open({ limits: { rows: ROWS, step: 10_000, carried } })
+  const limits = { rows: ROWS, step: 10_000, carried: NOTHING_CARRIED }
+  const store = folder.open({ limits })
   const books = Array.from({ length: BOOKS }, (_, index) => {
     const key = `KXMANY-${index}`
     return new BookAssembler({ venue: 'venueb', market: key, key })

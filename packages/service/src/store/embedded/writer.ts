@@ -52,8 +52,9 @@ export const WRITER_STREAMS = 16_384
 
 // A stream that is left in the log for ten minutes costs less than a part that is written again with every pass. Should the
 // log be damaged, its rows are read from the journal again.
-const DEFAULT_CARRIED: CarryLimits = { rows: 32, micros: 600_000_000 }
-const NOTHING_CARRIED: CarryLimits = { rows: 0, micros: 0 }
+const DEFAULT_CARRIED: CarryLimits = { rows: 32, micros: 600_000_000, total: 196_608, body: 4096 }
+/** The limits of a pass that packs every stream. */
+export const NOTHING_CARRIED: CarryLimits = { rows: 0, micros: 0, total: 0, body: 1 }
 const DEFAULT_LIMITS: SealLimits = { rows: 196_608, step: 8192, carried: DEFAULT_CARRIED }
 // A venue of tens of thousands of books gives each only a few rows in the time of the default, so a pass waits for
 // this many on average.
@@ -89,6 +90,8 @@ export class Writer {
   private pass: Pass | undefined
   /** Rows that the last pass left in the log. */
   private carried = 0
+  /** When the first row of the newest commit was received. */
+  private now = 0
   // The version of the tape up to which no change of a stream has rows in the log.
   private clean = 0
   // Journal records up to which a stream is packed, where that is beyond the applied position.
@@ -149,6 +152,7 @@ export class Writer {
     const { tail } = this.view
     const before = tail.rows
     for (const written of group.batches) this.show(written)
+    this.now = batches.at(-1)?.observations?.[0]?.received ?? this.now
     const appended = tail.rows - before
     this.view.advance(group.id)
     try {
@@ -362,31 +366,40 @@ export class Writer {
     this.pass ??= this.beginPass(this.limits.carried)
     const { pass } = this
     // A pass that is behind takes larger steps, so that the log stays bounded.
-    const step = this.limits.step * Math.max(1, tail.rows / due, appended / ROWS_PER_STEP)
+    const waiting = tail.rows - pass.carry.rows
+    const step = this.limits.step * Math.max(1, waiting / due, appended / ROWS_PER_STEP)
     if (pass.streams.length > 0) this.packGroup(pass.streams, step, this.packing)
     else pass.carry.write(step)
     if (pass.streams.length > 0 || pass.carry.isWaiting) return
-    if (pass.carry.count > pass.through - readState(this.database, STATE.sealedThrough)) {
-      // The rows were in fewer batches than they take now, so there is no place for them.
+    if (!pass.carry.fits) {
       this.pass = this.beginPass(NOTHING_CARRIED)
       return
     }
-    this.endPass(pass)
-    this.pass = undefined
+    try {
+      this.endPass(pass)
+      this.pass = undefined
+    } catch (error) {
+      // There may be space to remove the log, but not to write rows back: then all of them are packed.
+      if (isOutOfSpace(error)) this.pass = this.beginPass(NOTHING_CARRIED)
+      throw error
+    }
   }
 
   private beginPass(limits: CarryLimits): Pass {
     const through = this.view.logEnd
     const positions = new Map(VENUE_IDS.map((venue) => [venue, this.appliedPosition(venue)]))
-    const carry = new Carry(this.view, limits, through, positions)
+    const batches = through - readState(this.database, STATE.sealedThrough)
+    const carry = new Carry(this.view, limits, { through, batches, positions, now: this.now })
     const version = readState(this.database, STATE.version)
     return { version, through, streams: carry.others, carry }
   }
 
   private endPass({ version, through, carry }: Pass): void {
-    this.clean = version
     const sealed = readState(this.database, STATE.sealedThrough)
-    if (through <= sealed) return
+    if (through <= sealed) {
+      this.clean = version
+      return
+    }
     this.database.write(() => {
       this.database.run('DELETE FROM log WHERE id <= ?', through)
       carry.store(this.database)
@@ -396,6 +409,7 @@ export class Writer {
         writeState(this.database, STATE.packed(venue), carry.packedOf(venue))
       }
     })
+    this.clean = version
     this.carried = carry.rows
     this.view.truncated(through - carry.count, through)
   }
@@ -480,9 +494,16 @@ export class Writer {
     const { damagedLog } = this.view
     if (damagedLog === undefined) return
     const newest = this.database.get('SELECT max(id) AS id FROM log')!['id'] as number | null
-    const last = Math.max(newest ?? 0, damagedLog.id)
+    const last = Math.max(
+      newest ?? 0,
+      damagedLog.id,
+      readState(this.database, STATE.carriedThrough),
+    )
     this.database.write(() => {
       this.database.run('DELETE FROM log WHERE id >= ?', damagedLog.id)
+      // Rows that are cut off are counted when the journal yields them again.
+      writeState(this.database, STATE.counted, 0)
+      writeState(this.database, STATE.recounting, 0)
       for (const venue of VENUE_IDS) {
         const good = this.view.positions.get(venue) ?? readState(this.database, STATE.packed(venue))
         const applied = readState(this.database, STATE.applied(venue))
@@ -494,11 +515,6 @@ export class Writer {
     })
     this.view.damagedLog = undefined
     this.sealAll()
-    // Rows that were cut off are counted when the journal yields them again.
-    this.database.write(() => {
-      writeState(this.database, STATE.counted, 0)
-      writeState(this.database, STATE.recounting, 0)
-    })
     // Numbers of lost batches are not reused: readers would skip the new ones as known.
     this.database.write(() => {
       writeState(this.database, STATE.sealedThrough, last)
