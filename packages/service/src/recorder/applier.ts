@@ -951,7 +951,8 @@ export class Applier {
     const known = markets.get(event.record.marketId)
     const said = this.isHistory ? asHistory(known, event.record) : event.record
     if (said === undefined) return
-    const { record, anomaly } = markets.merge({ ...event, record: said })
+    const asked = this.isAnswer ? this.asked : undefined
+    const { record, anomaly } = markets.merge({ ...event, record: said }, asked)
     if (anomaly !== undefined) this.counts.anomalies++
     this.rows.revisions.push({ ...event, record })
     // Only a running recorder expects more of a market; an import ends where its files end. An answer of a

@@ -24,13 +24,16 @@ export type MarketBrief = {
   readonly grid: TickGrid | undefined
 }
 
+/** A market's record, and the journal record of its newest version. */
+type Known = { readonly record: MarketRecord; readonly journal: number }
+
 /**
  * What is known of markets, up to one batch ahead of the store: a brief of all whose books are held, and the
  * records of those that were named lately. Others are read from the store again.
  */
 export class MarketMemory {
   /** Undefined for a market that the store does not have. The one that was set longest ago comes first. */
-  private readonly records = new Map<string, MarketRecord | undefined>()
+  private readonly records = new Map<string, Known | undefined>()
   private readonly briefs = new Map<string, MarketBrief>()
   private readonly store: StoreReader
   private readonly venue: VenueId
@@ -51,7 +54,7 @@ export class MarketMemory {
   }
 
   get(marketId: string): MarketRecord | undefined {
-    return this.records.get(marketId)
+    return this.records.get(marketId)?.record
   }
 
   /** What books need to know; undefined for a market that is not known or was never named. */
@@ -62,7 +65,7 @@ export class MarketMemory {
   /** Reads a record from the store. */
   async load(marketId: string): Promise<void> {
     const state = await this.store.market(this.venue, marketId)
-    this.remember(marketId, state?.record)
+    this.remember(marketId, state)
   }
 
   /** Learns what books need to know of a market from the record that the store has of it. */
@@ -89,25 +92,42 @@ export class MarketMemory {
     }
   }
 
-  private remember(marketId: string, record: MarketRecord | undefined): void {
+  private remember(marketId: string, known: Known | undefined): void {
     this.records.delete(marketId)
-    this.records.set(marketId, record)
-    if (record === undefined) return
-    this.briefs.set(marketId, toBrief(record))
+    this.records.set(marketId, known)
+    if (known === undefined) return
+    this.briefs.set(marketId, toBrief(known.record))
   }
 
-  /** Merges what a message says of a market into its record; returns the result and its anomaly. */
-  merge({ record: said, received }: Pick<MarketRevision, 'record' | 'received'>): {
+  /**
+   * Merges what a message says of a market into its record; returns the result and its anomaly. An answer was requested
+   * when the journal had its record `asked`.
+   */
+  merge(
+    {
+      record: said,
+      received,
+      journal,
+    }: Pick<MarketRevision, 'record' | 'received'> & { readonly journal: number },
+    asked = Infinity,
+  ): {
     readonly record: MarketRecord
     readonly anomaly?: RevisionAnomaly
   } {
-    const before = this.records.get(said.marketId)
+    const known = this.records.get(said.marketId)
+    const before = known?.record
     const anomaly = findAnomaly(before, said)
+    if (known !== undefined && anomaly?.code === 'illegal_transition' && known.journal > asked) {
+      // A message that came while the answer was on its way says what has become of the market since.
+      const record = mergeRecords(said, known.record)
+      this.remember(said.marketId, { record, journal })
+      return { record }
+    }
     // Nothing of a market that ended is true of another one with its id.
     const merged = mergeRecords(anomaly?.code === 'reused_id' ? undefined : before, said)
     const record =
       anomaly === undefined ? merged : { ...merged, lastAnomaly: { ...anomaly, received } }
-    this.remember(said.marketId, record)
+    this.remember(said.marketId, { record, journal })
     return anomaly === undefined ? { record } : { record, anomaly }
   }
 }

@@ -324,7 +324,7 @@ export class Readiness {
     if (!this.markets.knows(market)) await this.markets.load(market)
     if (this.markets.get(market) !== undefined) return
     const bare = this.options.toBareMarket(market, message.value())
-    const { record } = this.markets.merge({ record: bare, received })
+    const { record } = this.markets.merge({ record: bare, received, journal })
     this.options.onRevision({ kind: 'market', received, journal, record })
   }
 

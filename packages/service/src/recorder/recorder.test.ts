@@ -112,6 +112,49 @@ const marketOf = (status: string) => ({
 })
 
 describe('a recorder of venue B', () => {
+  it('does not take a resolved market back to what an answer said that was requested before', async () => {
+    const lifecycle = (event: string, more: object = {}) => ({
+      type: 'market_lifecycle_v2',
+      sid: 9,
+      msg: { market_ticker: TICKER, event_type: event, ...more },
+    })
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      const b = venueB(script)
+      b.connect()
+      script.answer({ kind: 'market' }, marketOf('active'))
+      script.frame(1, lifecycle('determined', { result: 'yes', settlement_value: '1.0000' }))
+      const asked = script.position()
+      script.frame(1, lifecycle('settled', { settled_ts: 1_790_000_000 }))
+      const late = { ...marketOf('determined').market, title: 'A title', result: 'yes' }
+      script.answer({ kind: 'market' }, { market: late }, asked)
+    })
+    const [first] = await read(data, (store) => store.revisions('venueb', TICKER, { limit: 100 }))
+    expect(first?.record.status).toBe('open')
+    const state = (await read(data, (store) => store.market('venueb', TICKER)))!
+    expect(state.record).toMatchObject({
+      status: 'resolved',
+      statusNative: 'finalized',
+      resolution: { state: 'final' },
+      winningOutcome: 'Yes',
+      // What nothing newer has told is from the answer.
+      title: 'A title',
+    })
+    expect(state.record.lastAnomaly).toBeUndefined()
+  })
+
+  it('records a market that goes back by an answer that was requested afterwards', async () => {
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      venueB(script).connect()
+      script.answer({ kind: 'market' }, marketOf('finalized'))
+      script.answer({ kind: 'market' }, marketOf('determined'), script.position())
+    })
+    const state = (await read(data, (store) => store.market('venueb', TICKER)))!
+    expect(state.record.status).toBe('determined')
+    expect(state.record.lastAnomaly).toMatchObject({ code: 'illegal_transition', from: 'resolved' })
+  })
+
   it('knows the habit of a socket after a restart as before', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {
