@@ -117,18 +117,27 @@ export class MarketMemory {
     const known = this.records.get(said.marketId)
     const before = known?.record
     const anomaly = findAnomaly(before, said)
-    if (known !== undefined && anomaly?.code === 'illegal_transition' && known.journal > asked) {
-      // A message that came while the answer was on its way says what has become of the market since.
-      const record = mergeRecords(said, known.record)
-      this.remember(said.marketId, { record, journal })
+    if (known !== undefined && anomaly !== undefined && known.journal > asked) {
+      // A message that came while the answer was on its way says what has become of the market since: the answer adds
+      // what the record lacks, which keeps the order of its fields.
+      const record = mergeRecords(known.record, mergeRecords(said, known.record))
+      this.learnVersion(record, journal)
       return { record }
     }
     // Nothing of a market that ended is true of another one with its id.
     const merged = mergeRecords(anomaly?.code === 'reused_id' ? undefined : before, said)
     const record =
       anomaly === undefined ? merged : { ...merged, lastAnomaly: { ...anomaly, received } }
-    this.remember(said.marketId, { record, journal })
+    this.learnVersion(record, journal)
     return anomaly === undefined ? { record } : { record, anomaly }
+  }
+
+  // The store keeps the older one of two equal versions, so that what is decided here does not depend on whether the record
+  // was forgotten meanwhile.
+  private learnVersion(record: MarketRecord, journal: number): void {
+    const known = this.records.get(record.marketId)
+    const isEqual = known !== undefined && isSameText(known.record, record)
+    this.remember(record.marketId, { record, journal: isEqual ? known.journal : journal })
   }
 }
 
@@ -171,4 +180,24 @@ function mergedPart<Name extends string, Part extends object>(
 ): { [Key in Name]?: Part } {
   if (before === undefined && said === undefined) return {}
   return { [name]: { ...before, ...said } } as { [Key in Name]?: Part }
+}
+
+/** True where two values have the same JSON: equal fields in the same order. */
+function isSameText(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  if (typeof left !== 'object' || typeof right !== 'object') return false
+  if (left === null || right === null) return false
+  const [ours, theirs] = [fieldsOf(left), fieldsOf(right)]
+  return (
+    Array.isArray(left) === Array.isArray(right) &&
+    ours.length === theirs.length &&
+    ours.every(([name, value], at) => {
+      const [otherName, other] = theirs[at]!
+      return name === otherName && isSameText(value, other)
+    })
+  )
+}
+
+function fieldsOf(value: object): [string, unknown][] {
+  return Object.entries(value).filter(([, field]) => field !== undefined)
 }

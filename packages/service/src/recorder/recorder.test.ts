@@ -143,6 +143,31 @@ describe('a recorder of venue B', () => {
     expect(state.record.lastAnomaly).toBeUndefined()
   })
 
+  it('does not take such an answer with an older close for another market', async () => {
+    const move = {
+      market_ticker: TICKER,
+      event_type: 'close_date_updated',
+      close_ts: 1_790_003_600,
+    }
+    const settled = { market_ticker: TICKER, event_type: 'settled', settled_ts: 1_790_003_700 }
+    const before = { ...marketOf('active').market, close_time: '2026-09-21T16:00:00Z' }
+    const data = folder()
+    await record(data, 'venueb', (script) => {
+      venueB(script).connect()
+      script.answer({ kind: 'market' }, { market: before })
+      const asked = script.position()
+      for (const msg of [move, settled]) {
+        script.frame(1, { type: 'market_lifecycle_v2', sid: 9, msg })
+      }
+      script.answer({ kind: 'market' }, { market: { ...before, status: 'closed' } }, asked)
+    })
+    const revisions = await read(data, (store) => store.revisions('venueb', TICKER, { limit: 100 }))
+    expect(revisions).toHaveLength(3)
+    const last = revisions.at(-1)!.record
+    expect(last).toMatchObject({ status: 'resolved', closeTime: 1_790_003_600_000_000 })
+    expect(last.lastAnomaly).toBeUndefined()
+  })
+
   it('records a market that goes back by an answer that was requested afterwards', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {

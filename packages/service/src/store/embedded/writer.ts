@@ -90,7 +90,7 @@ export class Writer {
   private pass: Pass | undefined
   /** Rows that the last pass left in the log. */
   private carried = 0
-  /** When the first row of the newest commit was received. */
+  /** When the first row of the newest commit was received; after opening, the newest row in the log. */
   private now = 0
   // The version of the tape up to which no change of a stream has rows in the log.
   private clean = 0
@@ -112,6 +112,7 @@ export class Writer {
     this.limits = { ...DEFAULT_LIMITS, ...limits }
     this.tally = new RowTally(view)
     this.parity = new ParityTally(view)
+    this.now = newestOf(view.tail.streams.values())
     this.repairLog()
     this.readFloors()
     makeKept(view, progress)
@@ -380,7 +381,8 @@ export class Writer {
       this.pass = undefined
     } catch (error) {
       // There may be space to remove the log, but not to write rows back: then all of them are packed.
-      if (isOutOfSpace(error)) this.pass = this.beginPass(NOTHING_CARRIED)
+      const isFull = error instanceof PriorbookError && error.code === 'disk_full'
+      if (isFull && pass.carry.count > 0) this.pass = this.beginPass(NOTHING_CARRIED)
       throw error
     }
   }
@@ -532,6 +534,12 @@ export class Writer {
       if (readState(this.database, STATE.mended(venue)) <= this.appliedPosition(venue)) continue
       for (const { id } of listStreams(this.database, undefined, venue)) {
         const stream = this.view.streamById(id)
+        // After a kill within a repair, rows that a pass had left in the log may be beyond the position, too.
+        const rows = this.view.tailOf(stream)?.columns
+        if (rows !== undefined) {
+          this.floors.set(id, rows.journal[rows.count - 1]!)
+          continue
+        }
         const place = this.view.directory(stream).places.at(-1)
         if (place === undefined || 'lost' in place) continue
         try {
@@ -591,6 +599,13 @@ type Group = {
 export function isOutOfSpace(error: unknown): boolean {
   if (!(error instanceof PriorbookError)) return false
   return error.code === 'disk_full' || error.code === 'store_unavailable'
+}
+
+function newestOf(tails: Iterable<TailRows>): number {
+  let newest = 0
+  for (const { columns } of tails)
+    newest = Math.max(newest, columns.received[columns.count - 1] ?? 0)
+  return newest
 }
 
 function takerOf({ taker }: Trade): number {
