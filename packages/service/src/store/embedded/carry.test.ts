@@ -134,16 +134,11 @@ describe('rows of quiet streams that a pass of packing leaves in the log', () =>
         const copy = createTapeFolder()
         await copyTape(folder, copy)
         copy.sql("UPDATE log SET bytes = x'0001' WHERE id = ?", log)
-        // Every second repair is killed after it has cut the log off.
+        // Every second repair is killed after it has cut the log off; the next start finds nothing damaged.
         const isKilled = log % 2 === 0
-        if (isKilled) {
-          vi.spyOn(Writer.prototype, 'sealAll').mockImplementationOnce(() => {
-            throw new Error('killed')
-          })
-          expect(() => copy.open({ limits: LIMITS })).toThrow('killed')
-        }
+        if (isKilled) killRepair(copy)
         const mended = copy.open({ limits: LIMITS })
-        if (!isKilled) expect(mended.repaired).toContain(`log batch ${log}`)
+        expect(mended.repaired ?? '').toContain(isKilled ? '' : `log batch ${log}`)
         await expectMended(mended, batches, script)
       }
     }
@@ -194,6 +189,13 @@ describe('rows of quiet streams that a pass of packing leaves in the log', () =>
     expect(countCarried(folder)).toBe(0)
   })
 })
+
+function killRepair(folder: TapeFolder): void {
+  vi.spyOn(Writer.prototype, 'sealAll').mockImplementationOnce(() => {
+    throw new Error('killed')
+  })
+  expect(() => folder.open({ limits: LIMITS })).toThrow('killed')
+}
 
 async function copyTape(from: TapeFolder, to: TapeFolder): Promise<void> {
   const store = from.open({ readOnly: true })
