@@ -132,11 +132,11 @@ export class MarketMemory {
     return anomaly === undefined ? { record } : { record, anomaly }
   }
 
-  // The store keeps the older one of two equal versions, so that what is decided here does not depend on whether the record
-  // was forgotten meanwhile.
+  // Of two versions with equal texts the store keeps the older one. What is decided here must not depend on whether the
+  // record was forgotten meanwhile.
   private learnVersion(record: MarketRecord, journal: number): void {
     const known = this.records.get(record.marketId)
-    const isEqual = known !== undefined && isSameText(known.record, record)
+    const isEqual = known !== undefined && JSON.stringify(known.record) === JSON.stringify(record)
     this.remember(record.marketId, { record, journal: isEqual ? known.journal : journal })
   }
 }
@@ -180,24 +180,4 @@ function mergedPart<Name extends string, Part extends object>(
 ): { [Key in Name]?: Part } {
   if (before === undefined && said === undefined) return {}
   return { [name]: { ...before, ...said } } as { [Key in Name]?: Part }
-}
-
-/** True where two values have the same JSON: equal fields in the same order. */
-function isSameText(left: unknown, right: unknown): boolean {
-  if (left === right) return true
-  if (typeof left !== 'object' || typeof right !== 'object') return false
-  if (left === null || right === null) return false
-  const [ours, theirs] = [fieldsOf(left), fieldsOf(right)]
-  return (
-    Array.isArray(left) === Array.isArray(right) &&
-    ours.length === theirs.length &&
-    ours.every(([name, value], at) => {
-      const [otherName, other] = theirs[at]!
-      return name === otherName && isSameText(value, other)
-    })
-  )
-}
-
-function fieldsOf(value: object): [string, unknown][] {
-  return Object.entries(value).filter(([, field]) => field !== undefined)
 }

@@ -168,6 +168,23 @@ describe('a recorder of venue B', () => {
     expect(last.lastAnomaly).toBeUndefined()
   })
 
+  it('decides about a late answer after a restart as before, also where an answer told nothing new', async () => {
+    const data = folder()
+    let asked = 0
+    await record(data, 'venueb', (script) => {
+      venueB(script).connect()
+      script.answer({ kind: 'market' }, marketOf('finalized'))
+      asked = script.position()
+      script.answer({ kind: 'market' }, marketOf('finalized'))
+    })
+    // The record is read from the store here, and is in memory when the journal is read again at the end of the test.
+    const late = (script: Script) =>
+      script.answer({ kind: 'market' }, marketOf('determined'), asked)
+    await record(data, 'venueb', late, { fresh: false })
+    const revisions = await read(data, (store) => store.revisions('venueb', TICKER, { limit: 100 }))
+    expect(revisions.map(({ record: { status } }) => status)).toEqual(['resolved', 'determined'])
+  })
+
   it('records a market that goes back by an answer that was requested afterwards', async () => {
     const data = folder()
     await record(data, 'venueb', (script) => {

@@ -1,7 +1,6 @@
 import type { VenueId } from '@priorbook/sdk/domain'
-import type { RowHead } from '@priorbook/sdk/tape'
 import type { Database } from './database.ts'
-import { LogWriter, type Maker } from './log.ts'
+import { createHead, LogWriter, type Maker } from './log.ts'
 import { sameMaker, type TailRows } from './tail.ts'
 import type { View } from './view.ts'
 
@@ -169,7 +168,7 @@ export class Carry {
   private writeRows({ id, tail, end }: Carried): number {
     const { writer } = this
     const count = end - tail.first
-    const head = { ...NO_HEAD }
+    const head = createHead()
     for (let row = 0; row < count; row++) {
       const { columns } = tail
       const ordinal = tail.first + row
@@ -195,13 +194,4 @@ export class Carry {
     }
     return count
   }
-}
-
-const NO_HEAD: { -readonly [Name in keyof RowHead]: RowHead[Name] } = {
-  received: 0,
-  source: 0,
-  venueSeq: 0,
-  channel: 0,
-  journal: 0,
-  flags: 0,
 }

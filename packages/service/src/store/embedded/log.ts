@@ -169,15 +169,13 @@ export class LogWriter {
   }
 }
 
-// The row that is being read. A start reads millions of rows: objects for each would take most of its time.
-const head: { -readonly [Name in keyof RowHead]: RowHead[Name] } = {
-  received: 0,
-  source: 0,
-  venueSeq: 0,
-  channel: 0,
-  journal: 0,
-  flags: 0,
+/** A head to be filled for one row after the other. */
+export function createHead(): { -readonly [Name in keyof RowHead]: RowHead[Name] } {
+  return { received: 0, source: 0, venueSeq: 0, channel: 0, journal: 0, flags: 0 }
 }
+
+// The row that is being read. A start reads millions of rows: objects for each would take most of its time.
+const head = createHead()
 const keys: number[] = []
 const sizes: number[] = []
 
