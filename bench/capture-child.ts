@@ -101,7 +101,10 @@ async function readOnly(): Promise<void> {
     ws.send(JSON.stringify({ id: 1, cmd: 'subscribe', params }))
   })
   const timer = every(() => ({ messages, lagP99Ms: 0, lagMaxMs: 0, archived: 0 }))
-  await new Promise<void>((resolve) => stop.signal.addEventListener('abort', () => resolve()))
+  await new Promise<void>((resolve, reject) => {
+    stop.signal.addEventListener('abort', () => resolve())
+    ws.on('close', (code) => reject(new Error(`the emulator closed the socket with ${code}`)))
+  })
   clearInterval(timer)
   ws.terminate()
 }

@@ -9,6 +9,8 @@ const EMULATOR = fileURLToPath(
   new URL('../packages/emulator/bin/priorbook-emulator.mjs', import.meta.url),
 )
 const CHILD = fileURLToPath(new URL('./capture-child.ts', import.meta.url))
+// As `serve --role capture` starts.
+const OPTIONS = ['--max-semi-space-size=64']
 const MARKETS = 50
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 60)
 const WARM_UP_SECONDS = 8
@@ -93,7 +95,7 @@ async function flood(
   ]
   const emulator = startChild(EMULATOR, ['--json', '--until-stdin-ends', ...flags])
   const addresses = await firstLine(emulator)
-  const child = startChild(CHILD, [mode, join(folder, mode), addresses])
+  const child = startChild(CHILD, [mode, join(folder, mode), addresses], OPTIONS)
   const seconds: CaptureSecond[] = []
   for await (const line of createInterface({ input: child.stdout! })) {
     seconds.push(JSON.parse(line) as CaptureSecond)
