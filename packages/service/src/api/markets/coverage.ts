@@ -110,10 +110,19 @@ export class DayTally {
     this.#instruments += totals.instruments
     this.#observations += totals.observations
     this.#observedMicros += totals.observedMicros
-    for (const { reason, gaps, micros } of totals.gaps) {
-      const sum = this.#holes.get(reason) ?? { gaps: 0, micros: 0 }
-      this.#holes.set(reason, { gaps: sum.gaps + gaps, micros: sum.micros + micros })
-    }
+    for (const { reason, gaps, micros } of totals.gaps) this.#addHoles(reason, gaps, micros)
+  }
+
+  /** Counts the part of a gap that is on a day; one that is open lasts until the time given. */
+  addGap({ reason, start, end }: Gap, day: number, until: number): void {
+    const last = Math.min(end ?? until, day + DAY_MICROS)
+    const micros = last - Math.max(start, day)
+    if (micros > 0) this.#addHoles(reason, 1, micros)
+  }
+
+  #addHoles(reason: GapReason, gaps: number, micros: number): void {
+    const sum = this.#holes.get(reason) ?? { gaps: 0, micros: 0 }
+    this.#holes.set(reason, { gaps: sum.gaps + gaps, micros: sum.micros + micros })
   }
 
   toJson(venue: VenueId, day: number, style: ValueStyle): CalendarDayJson {

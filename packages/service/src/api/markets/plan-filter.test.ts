@@ -134,6 +134,35 @@ describe('what a plan leaves out is said', () => {
     expect(await codes(days)).toEqual(['plan_required'])
   })
 
+  it('by a calendar with the gaps of the whole venue', async () => {
+    const { test, ask } = await server()
+    const url = '/v3/coverage/days?venue=venueb&start_time=2026-08-05T00:00:00Z'
+    const reasons = async (plan: string) => {
+      const [day] = (await ask(url, plan)).body.data
+      const all = day!['reasons'] as { reason: string; gaps: number; gap_ms: number }[]
+      return all.find(({ reason }) => reason === 'recorder_down')
+    }
+    expect([await reasons('quant'), await reasons('explorer')]).toEqual([undefined, undefined])
+    const gap = { venue: 'venueb', scope: 'venue', key: '', reason: 'recorder_down' } as const
+    const place = { afterSequence: 0, journal: 2999 }
+    await test.store.append({
+      venue: 'venueb',
+      position: 3000,
+      origin: 'emulator',
+      recorder: 'r1',
+      normalizer: 1,
+      // The second one is still open; it lasts until now.
+      gaps: [
+        { ...gap, ...place, start: at(60), end: at(75) },
+        { ...gap, ...place, start: at(80) },
+      ],
+    })
+    const all = await reasons('quant')
+    expect(all).toMatchObject({ gaps: 2 })
+    expect(all!.gap_ms).toBeGreaterThan(15_000)
+    expect(await reasons('explorer')).toEqual(all)
+  })
+
   it('on the stream', async () => {
     const { test } = await server()
     const { port } = await test.server.listen({ host: '127.0.0.1', port: 0 })

@@ -1,4 +1,10 @@
-import { DAY_MICROS, startOfDay } from '@priorbook/sdk/domain'
+import {
+  DAY_MICROS,
+  isMarketState,
+  startOfDay,
+  type Gap,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import {
   CALENDAR_DAY_SCHEMA,
   contractOf,
@@ -12,7 +18,8 @@ import { presentNotices, windowNotice } from '../pages/notices.ts'
 import { tableStyle } from '../pages/page.ts'
 import { DayTally } from '../markets/coverage.ts'
 import { PlanFilter } from '../markets/plan-filter.ts'
-import { defineRoute, type Route } from '../route.ts'
+import { defineRoute, type ApiContext, type Route } from '../route.ts'
+import { VENUE_KEY } from '../../rows/index.ts'
 import { captureFact } from '../../store/store.ts'
 
 const { calendar: DEFAULT_DAYS, calendarMax: MAX_DAYS } = DOCUMENTED_DAYS
@@ -50,6 +57,12 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
       const asset = totals.asset === '' ? undefined : totals.asset
       if (plan.includesAsset(venue, asset)) days.get(totals.day)?.add(totals)
     }
+    // Among the totals, gaps of the whole venue are with markets of an unknown asset.
+    if (!grant.allows(venue, undefined)) {
+      for (const gap of await venueGaps(context, venue, from, until)) {
+        for (const [day, tally] of days) tally.addGap(gap, day, until)
+      }
+    }
     const started = await context.store.fact(captureFact(venue))
     const data = [...days].map(([day, tally]) => tally.toJson(venue, day, style))
     const range = { asked, window, from: Math.max(asked, window), end }
@@ -66,3 +79,13 @@ export const COVERAGE_DAYS_ROUTE: Route = defineRoute(
     })
   },
 )
+
+async function venueGaps(
+  { store }: ApiContext,
+  venue: VenueId,
+  start: number,
+  end: number,
+): Promise<Gap[]> {
+  const gaps = await store.gaps({ venue, key: VENUE_KEY, start, end })
+  return gaps.filter(({ reason }) => !isMarketState(reason))
+}
