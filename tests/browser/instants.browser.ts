@@ -152,6 +152,29 @@ describe('a replay at ten times its pace', () => {
   })
 })
 
+describe('a replay that begins while the books of its instant are on their way', () => {
+  it('never goes back to them', async () => {
+    const market = await reader().untilResolved('venueb', 300)
+    await visit(placeOf(market), {}, async (page) => {
+      await page.locator('.heatmap canvas[data-ready="yes"]').waitFor()
+      await page.getByLabel('Speed').selectOption('10')
+      await page.route('**/orderbook?*', async (route) => {
+        await new Promise((resolve) => setTimeout(resolve, 700))
+        await route.continue()
+      })
+      const shown = page.evaluate(watchSequences, 5000)
+      await slideTo(page, 300)
+      await page.getByRole('button', { name: 'Play' }).click()
+      await page.getByRole('button', { name: 'Pause' }).waitFor()
+      const sequences = await shown
+      // The market has ended, so there is no book before those of the replay.
+      expect(sequences.length).toBeGreaterThan(5)
+      expect(sequences).toEqual(sequences.toSorted((a, b) => a - b))
+      await page.unrouteAll({ behavior: 'wait' })
+    })
+  })
+})
+
 function clockOf(page: Page): Promise<string> {
   return page.locator('time.clock').innerText()
 }
@@ -168,6 +191,22 @@ function showsItsInstant(time: { before: string; instant: string | undefined }):
   return (
     isThere && ladder !== null && Math.floor(Number(ladder.dataset['received']) / 1000) <= shown
   )
+}
+
+// Runs in the page: the numbers of the books that are on it one after another.
+function watchSequences(ms: number): Promise<number[]> {
+  return new Promise((resolve) => {
+    const seen: number[] = []
+    const started = performance.now()
+    const turn = (now: number): void => {
+      const ladder = document.querySelector<HTMLElement>('.ladder[data-sequence]')
+      const sequence = Number(ladder?.dataset['sequence'])
+      if (ladder !== null && sequence !== seen.at(-1)) seen.push(sequence)
+      if (now - started < ms) requestAnimationFrame(turn)
+      else resolve(seen)
+    }
+    requestAnimationFrame(turn)
+  })
 }
 
 // Runs in the page: looks at everything that names an instant or a price, frame by frame.

@@ -75,7 +75,9 @@ export class Replayer {
     this.isPlaying.value = true
     this.trouble.value = undefined
     session.time.value = start
-    void this.run(start, to + 1)
+    // Books of an instant that are on their way would replace newer ones of the replay.
+    if (this.isRequesting) this.playAfter = true
+    else void this.run(start, to + 1)
   }
 
   pause(): void {
@@ -120,6 +122,7 @@ export class Replayer {
 
   private halt(): void {
     this.isPlaying.value = false
+    this.playAfter = false
     this.playing?.abort()
     this.playing = undefined
     cancelAnimationFrame(this.frame)
