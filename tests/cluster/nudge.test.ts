@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { Follower } from '../../packages/service/src/cluster/follower.ts'
 import { Nudge } from '../../packages/service/src/cluster/nudge.ts'
+import { Postgres } from '../../packages/service/src/cluster/postgres.ts'
 import { SharedTape } from '../../packages/service/src/cluster/shared-tape.ts'
 import { openCopy } from '../../packages/service/src/cluster/tape-copy.ts'
 import { openSharedWriter } from '../../packages/service/src/cluster/writer.ts'
@@ -37,7 +38,8 @@ async function open() {
   const folder = mkdtempSync(join(tmpdir(), 'priorbook-nudge-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const name = `nudge${databases++}`
-  const tape = new SharedTape(await server.createDatabase(name))
+  const address = await server.createDatabase(name)
+  const tape = new SharedTape(address)
   onTestFinished(() => tape.close())
   await tape.prepare()
   const lease = (await tape.take('a', 600_000))!
@@ -58,7 +60,7 @@ async function open() {
   }
   const tell = (commits: readonly CommitChanges[]): void => teller.tell(tapeName, commits)
   await untilHeard(copy, async () => tell(await send(1)))
-  return { copy, follower, send, tell, name }
+  return { copy, follower, send, tell, address }
 }
 
 function createNudge(): Nudge {
@@ -124,6 +126,33 @@ test('goes on without Redis, and with it again', async () => {
   await redis.start()
   const again = await send(10)
   await untilAt(copy, again.at(-1)!.id)
+  stop.abort()
+  expect(await running).toBe(true)
+})
+
+test('listens to the database as long as the writer announces nothing over Redis', async () => {
+  const { copy, follower, send, tell, address } = await open()
+  const database = new Postgres(address)
+  onTestFinished(() => database.close())
+  const untilListeners = (count: number): Promise<true> =>
+    until(`${count} listeners`, PATIENCE_MS, async () => {
+      const listeners = await database.run(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'`,
+      )
+      return listeners.length === count ? true : undefined
+    })
+  const stop = new AbortController()
+  const running = follower.run(stop.signal)
+  // By turns a writer that is connected to Redis and one that is not.
+  for (let round = 0; round < 2; round++) {
+    const untold = await send(2)
+    await untilAt(copy, untold.at(-1)!.id)
+    await untilListeners(1)
+    const told = await send(2)
+    tell(told)
+    await untilAt(copy, told.at(-1)!.id)
+    await untilListeners(0)
+  }
   stop.abort()
   expect(await running).toBe(true)
 })

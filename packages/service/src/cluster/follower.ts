@@ -27,6 +27,8 @@ export class Follower {
   readonly #log: CaptureLog
   /** Brings commits with their contents. */
   readonly #nudges: Following | undefined
+  /** The newest commit that Redis has announced. */
+  #announced = 0
   #currentAt = 0
   #trouble: string | undefined
   #failures = 0
@@ -61,6 +63,7 @@ export class Follower {
   // The next commit is applied at once; any other one says only that there is more.
   #hear(id: number, commit: CommitChanges | undefined): void {
     if (this.#isClosed) return
+    this.#announced = Math.max(this.#announced, id)
     const next = this.#copy.place()!.commit + 1
     if (id < next) return
     if (id === next && commit !== undefined && !this.#isStepping) {
@@ -87,10 +90,11 @@ export class Follower {
   /** Brings the copy up to date once; false where it must be fetched again. */
   async step(): Promise<boolean> {
     this.#isStepping = true
+    const known = this.#copy.place()!.commit
     try {
       if (!(await catchUpCopy(this.#tape, this.#copy))) return false
       this.#currentAt = Date.now()
-      await this.#listen()
+      await this.#listen(known)
       if (this.#failures > 0) this.#log.info({}, 'the shared tape is followed again')
       this.#failures = 0
       this.#trouble = undefined
@@ -106,9 +110,10 @@ export class Follower {
     return true
   }
 
-  // While Redis brings commits with their contents, the database need not announce them.
-  async #listen(): Promise<void> {
-    if (this.#nudges?.isReady === true) {
+  // While Redis announces commits, the database need not. A writer may not be connected to it: then the copy had a
+  // commit, at the latest in the step before, that Redis has not announced.
+  async #listen(known: number): Promise<void> {
+    if (this.#nudges?.isReady === true && this.#announced >= known) {
       await this.#hints?.close()
       this.#hints = undefined
       return
