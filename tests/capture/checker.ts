@@ -127,8 +127,8 @@ export async function check(
       complain(`${name}: ${delivered.length} books on the wire, none stored`)
     }
   }
-  const rowsOf = new Map(matched.map(({ name, rows }) => [name, rows]))
-  const trades = await judgeTrades(truth, store, rowsOf, options.until - tolerance, complain)
+  const books = new Map(matched.map((one) => [one.name, one]))
+  const trades = await judgeTrades(truth, store, books, options.until - tolerance, complain)
   // An answer that is under way when the recorder stops is let go of.
   const { unkept = [] } = options
   const isKept = (at: number): boolean =>
@@ -175,7 +175,7 @@ function judgeStrangers(
 async function judgeTrades(
   truth: Truth,
   store: Store,
-  rowsOf: ReadonlyMap<string, readonly Row[]>,
+  books: ReadonlyMap<string, Matched>,
   until: number,
   complain: (text: string) => void,
 ): Promise<number> {
@@ -189,7 +189,7 @@ async function judgeTrades(
     if (unique.size !== ids.length) complain(`${name}: trades stored twice`)
     const instrument = await store.instrument({ venue, key })
     const gaps = await store.gaps({ venue, key })
-    const silent = gaps.map((gap) => toUnheard(gap, rowsOf.get(name) ?? []))
+    const silent = gaps.map((gap) => toUnheard(gap, books.get(name)))
     for (const { id, at, delivered } of trades) {
       if (!delivered || at > until || at < (instrument?.firstReceived ?? Infinity)) continue
       const isIn = silent.some(
@@ -208,12 +208,21 @@ async function judgeTrades(
   return count
 }
 
-// A gap of venue C begins with the last good book, which an answer may have told while the socket was
-// silent. Trades come by socket alone: of them nothing is known since the last message that it brought.
-function toUnheard({ venue, reason, start, end, afterSequence }: Gap, rows: readonly Row[]) {
+// A gap begins with the last book that was received. What was sent after that book is in the gap, also where the recorder
+// was seconds behind. An answer may have told the last good book of venue C while the socket was silent. Trades come
+// by socket alone: of them nothing is known since the last message that it brought.
+function toUnheard(
+  { venue, reason, start, end, afterSequence }: Gap,
+  { rows, expected }: Pick<Matched, 'rows' | 'expected'> = { rows: [], expected: [] },
+) {
   const known = rows.findLast(({ sequence }) => sequence <= afterSequence)
+  if (known === undefined) return { start, end }
+  if (!known.isAnswer) {
+    const sent = expected.find(({ matched }) => matched === known)?.at
+    return { start: Math.min(start, sent ?? start), end }
+  }
   const isEnded = reason === 'venue_silent' || reason === 'disconnected'
-  if (venue !== 'venuec' || !isEnded || known?.isAnswer !== true) return { start, end }
+  if (venue !== 'venuec' || !isEnded) return { start, end }
   const heard = rows.findLast(({ sequence, isAnswer }) => sequence <= afterSequence && !isAnswer)
   return { start: heard?.received ?? 0, end }
 }

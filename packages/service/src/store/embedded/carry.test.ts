@@ -81,7 +81,7 @@ class Books {
 describe('rows of quiet streams that a pass of packing leaves in the log', () => {
   test('are there for every reader, however far behind it is, and after a start', async () => {
     let carried = 0
-    for (let seed = 1; seed <= countOf(12, 4); seed++) {
+    for (let seed = 1; seed <= countOf(12, 2); seed++) {
       const folder = createTapeFolder()
       const script = new Script(400 + seed)
       const model = new ModelStore(script.books)
