@@ -58,6 +58,30 @@ it('fills sockets, and keeps keys that come together on one of them', () => {
   expect(pool.status.map(({ slot }) => slot)).toEqual([1, 2, 3])
 })
 
+it('spreads groups over as many sockets as all keys need, each on one socket', () => {
+  const { pool, sockets } = poolOf(4)
+  expect(pool.spread([['a', 'b'], ['c'], ['a']], 12)).toEqual([])
+  pool.spread([['d', 'e'], ['f', 'g'], ['h'], []], 12)
+  expect(sockets.map(({ told }) => told)).toEqual([['+a,b', '+h'], ['+c', '+f,g'], ['+d,e']])
+  // Those for which no socket has room get another one.
+  pool.spread([['i'], ['j', 'k'], ['l', 'm']], 12)
+  expect(pool.status.map(({ subscriptions }) => subscriptions)).toEqual([3, 3, 3, 4])
+})
+
+it('opens only some of the sockets that many keys need at a time', () => {
+  const { pool } = poolOf(1)
+  pool.spread([['a'], ['b']], 40)
+  expect(pool.status).toHaveLength(10)
+  pool.spread([['c']], 40)
+  expect(pool.status).toHaveLength(20)
+})
+
+it('names the keys of groups that no socket has room for', () => {
+  const { pool } = poolOf(1)
+  const groups = Array.from({ length: 255 }, (_, index) => [String(index)])
+  expect(pool.spread(groups, 255)).toEqual(['253', '254'])
+})
+
 it('removes keys where they are, and gives their room to others', () => {
   const { pool, sockets } = poolOf(2)
   pool.add(['a', 'b'])

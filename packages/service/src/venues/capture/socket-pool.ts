@@ -26,6 +26,9 @@ export type SocketPoolOptions<Socket extends PooledSocket> = {
   create(slot: number): Socket
 }
 
+/** How many sockets more a call of `spread` opens: a venue may refuse a hundred connections at once. */
+const OPENED_TOGETHER = 10
+
 /** Spreads keys (tokens, topics, markets) over sockets, which it opens as keys need them. */
 export class SocketPool<Socket extends PooledSocket> {
   readonly #options: SocketPoolOptions<Socket>
@@ -71,6 +74,29 @@ export class SocketPool<Socket extends PooledSocket> {
     return homeless
   }
 
+  /**
+   * Adds groups of keys, each to the emptiest socket, over as many sockets as this number of keys needs: the last
+   * groups are spread over all of them. Opens only some of them at a time. Returns keys that no socket has room for.
+   */
+  spread(groups: readonly (readonly string[])[], total: number): readonly string[] {
+    const { keysPerSocket } = this.#options
+    const needed = Math.ceil(total / keysPerSocket)
+    const room = Math.min(needed, this.#sockets.size + OPENED_TOGETHER)
+    while (this.#sockets.size < room && this.#open() !== undefined);
+    const added = new Map<Socket, string[]>()
+    const homeless: string[] = []
+    for (const group of groups) {
+      const fresh = group.filter((key) => !this.#socketOf.has(key))
+      const socket = fresh.length === 0 ? undefined : this.#findEmptiest(fresh.length)
+      if (socket !== undefined) {
+        this.#place(socket, fresh)
+        added.set(socket, [...(added.get(socket) ?? []), ...fresh])
+      } else homeless.push(...fresh)
+    }
+    for (const [socket, keys] of added) this.#subscribe(socket, keys)
+    return homeless
+  }
+
   remove(keys: readonly string[]): void {
     const bySocket = Map.groupBy(keys, (key) => this.#socketOf.get(key))
     for (const [socket, part] of bySocket) if (socket !== undefined) this.#release(socket, part)
@@ -108,6 +134,16 @@ export class SocketPool<Socket extends PooledSocket> {
     )
   }
 
+  #findEmptiest(count: number): Socket | undefined {
+    let emptiest: Socket | undefined
+    for (const one of this.#sockets.values()) {
+      if (emptiest === undefined || one.keys.size < emptiest.keys.size) emptiest = one
+    }
+    const hasRoom =
+      emptiest !== undefined && emptiest.keys.size + count <= this.#options.keysPerSocket
+    return hasRoom ? emptiest : this.#open()
+  }
+
   #open(): Socket | undefined {
     const { maxSlot = MAX_SLOT } = this.#options
     for (let slot = 1; slot <= maxSlot; slot++) {
@@ -135,11 +171,19 @@ export class SocketPool<Socket extends PooledSocket> {
   }
 
   #assign(socket: Socket, keys: readonly string[]): void {
+    this.#place(socket, keys)
+    this.#subscribe(socket, keys)
+  }
+
+  #place(socket: Socket, keys: readonly string[]): void {
     for (const key of keys) {
       this.#socketOf.set(key, socket)
       socket.keys.add(key)
     }
-    // Only now, because the address of a new socket may name its keys.
+  }
+
+  // The address of a new socket may name its keys, so it starts when it has them.
+  #subscribe(socket: Socket, keys: readonly string[]): void {
     this.#start(socket)
     socket.subscribe(keys)
   }

@@ -559,11 +559,12 @@ export class VenueBConnector implements Connector {
   #shareOut(): void {
     this.#sharedAtMs = this.#clock.monotonicMs()
     const sockets = this.#credentials === 'refused' ? undefined : this.#sockets
-    sockets?.look()
+    sockets?.look(this.#selection.counts.full)
     const { subscribed, polled, waiting, over } = partition({
       markets: this.#markets,
       nowMs: this.#nowMs(),
       tierOf: (market) => this.#tierOf(market),
+      orderOf: ({ marketId }) => this.#selection.openingOrderOf(marketId),
       sockets,
       lingerMs: this.#scaled(LINGER_MS),
       historyMs: this.#scaled(HISTORY_MS),

@@ -42,6 +42,7 @@ function shared(changes: Partial<PartitionInput> = {}): [socket: string, polled:
     markets,
     nowMs: NOW,
     tierOf: () => 'full',
+    orderOf: () => 0,
     sockets: sockets(),
     lingerMs: 15_000,
     historyMs: 60 * MINUTE,
@@ -68,6 +69,11 @@ it('markets beyond the socket or not served by it are polled, except those it st
   expect(shared({ sockets: sockets({ holds: () => true, isMuted }) })[1]).toBe('')
 })
 
+it('sockets get markets in the given order, then by their close', () => {
+  const orderOf: PartitionInput['orderOf'] = ({ marketId }) => (marketId === 'JUST' ? 5 : 1)
+  expect(shared({ orderOf, sockets: sockets({}, 3) })).toStrictEqual(['OPEN,PAUSED,SOON', ''])
+})
+
 it('markets are recorded as deep as their tier says', () => {
   const tierOf: PartitionInput['tierOf'] = ({ marketId }) =>
     marketId === 'OPEN' ? 'polled' : marketId === 'PAUSED' ? 'catalogue' : 'full'
@@ -81,7 +87,7 @@ it('trades are requested since a market was last on the socket, or since it open
   markets.update(record('C', -MINUTE, MINUTE), NOW)
   const onSocketMs = new Map([['C', NOW - 7]])
   const tierOf = (): 'full' => 'full'
-  const input = { markets, nowMs: NOW, tierOf, lingerMs: 0, onSocketMs }
+  const input = { markets, nowMs: NOW, tierOf, orderOf: () => 0, lingerMs: 0, onSocketMs }
   const { polled } = partition({ ...input, sockets: undefined, historyMs: 5 * MINUTE })
   expect(polled.map(({ key, sinceMs }) => [key, NOW - sinceMs])).toStrictEqual([
     ['A', MINUTE],

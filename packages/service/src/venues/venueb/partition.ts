@@ -10,6 +10,8 @@ export type PartitionInput = {
   readonly nowMs: number
   /** How deep a market is recorded. */
   tierOf(market: VenueBMarket): CaptureTier
+  /** Where sockets cannot open all books at once, a market with a lower number comes first. */
+  orderOf(market: VenueBMarket): number
   /** Absent without credentials. */
   readonly sockets: Pick<VenueBSockets, 'holds' | 'isMuted' | 'place'> | undefined
   readonly lingerMs: number
@@ -33,8 +35,8 @@ export type Partition = {
 const FAR_MS = Number.MAX_SAFE_INTEGER
 
 /**
- * Divides the markets, giving the soonest-closing ones to the sockets. A market that a socket still holds is
- * never polled: a polled book would overwrite the book that the socket's changes apply to.
+ * Divides the markets between sockets and polling. A market that a socket still holds is never polled: a
+ * polled book would overwrite the book that the socket's changes apply to.
  */
 export function partition(input: PartitionInput): Partition {
   const { markets, nowMs, sockets, onSocketMs } = input
@@ -42,8 +44,7 @@ export function partition(input: PartitionInput): Partition {
   const polled: TradedMarket[] = []
   const waiting: string[] = []
   const over: string[] = []
-  const byClose = [...markets].sort((a, b) => (a.closeMs ?? FAR_MS) - (b.closeMs ?? FAR_MS))
-  for (const market of byClose) {
+  for (const market of inOrder(input)) {
     const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
     const tier = input.tierOf(market)
     const stage = markets.stageOf(market, nowMs)
@@ -68,4 +69,12 @@ export function partition(input: PartitionInput): Partition {
     polled.push({ key, sinceMs, ...(closeMs !== FAR_MS && { closesInMs: closeMs - nowMs }) })
   }
   return { subscribed, polled, waiting, over }
+}
+
+// Of two with the same number the one that closes sooner comes first.
+function inOrder(input: PartitionInput): readonly VenueBMarket[] {
+  return [...input.markets]
+    .map((market) => ({ market, order: input.orderOf(market), closeMs: market.closeMs ?? FAR_MS }))
+    .sort((a, b) => a.order - b.order || a.closeMs - b.closeMs)
+    .map(({ market }) => market)
 }

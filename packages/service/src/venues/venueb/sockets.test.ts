@@ -71,6 +71,14 @@ describe('the sockets of venue B', () => {
     await running
   })
 
+  it('open as many as all markets need, which are spread over them in order', () => {
+    const { sockets, made, place, carry } = open(2, 5)
+    sockets.look(9)
+    place('A', 'B', 'C', 'D')
+    carry('A', 'B', 'C', 'D')
+    expect(made.map(({ wanted }) => [...wanted])).toStrictEqual([['A', 'D'], ['B'], ['C']])
+  })
+
   it('have a bound in all, which may change', () => {
     const { sockets, place } = open(2, 3)
     expect(place('A', 'B', 'C', 'D')).toStrictEqual(['up', 'up', 'up', undefined])
@@ -105,15 +113,15 @@ describe('the sockets of venue B', () => {
     const { clock, sockets, made, place } = open(1)
     place('A', 'B')
     made[1]!.connected = false
-    sockets.look()
+    sockets.look(2)
     expect(place('A', 'B')).toStrictEqual(['up', 'back_soon'])
     expect(sockets.areConnected).toBe(false)
     // It could open half a second after the first.
     await clock.advance(2100)
-    sockets.look()
+    sockets.look(2)
     expect(place('A', 'B')).toStrictEqual(['up', 'down'])
     made[1]!.connected = true
-    sockets.look()
+    sockets.look(2)
     expect(place('B')).toStrictEqual(['up'])
   })
 

@@ -77,8 +77,13 @@ export class VenueBSockets {
     return this.#nowMs() - awaySinceMs > RECONNECT_MS
   }
 
-  /** Looks at the connections: call it before `place`. */
-  look(): void {
+  /**
+   * Looks at the connections, and opens as many as this number of markets needs, so that the busiest markets, whose
+   * books open last, are spread over all of them; call it before `place`.
+   */
+  look(markets: number): void {
+    const needed = Math.ceil(Math.min(markets, this.#bound) / this.#options.perSocket)
+    while (this.#entries.length < needed && this.#open() !== undefined);
     for (const entry of this.#entries) {
       if (entry.socket.connected) entry.awaySinceMs = undefined
       else entry.awaySinceMs ??= this.#nowMs()
@@ -143,11 +148,11 @@ export class VenueBSockets {
 
   #assign(key: string): Entry | undefined {
     const { perSocket } = this.#options
+    const emptiest = this.#entries.reduce((a, b) => (b.keys.size < a.keys.size ? b : a))
     // One that leaves a socket and comes back stays there: two sockets would bring one book twice.
     const entry =
       this.#entries.find(({ socket }) => socket.holds(key)) ??
-      this.#entries.find(({ keys }) => keys.size < perSocket) ??
-      this.#open()
+      (emptiest.keys.size < perSocket ? emptiest : this.#open())
     if (entry === undefined) return undefined
     entry.keys.add(key)
     this.#entryOf.set(key, entry)

@@ -225,6 +225,36 @@ describe('subscriptions', () => {
     expect(losses.filter(({ keys }) => keys?.includes(token))).toStrictEqual([])
   })
 
+  test.concurrent('open quiet books first after a restart, pinned ones before them', async ({
+    rig,
+  }) => {
+    // Twice as many books as are awaited at a time; those of the first round come last, of the last one first.
+    const rounds = Array.from({ length: FIRST_BOOKS }, (_, index) => {
+      const round = rig.venue.addRound(MINUTE, 5 * MINUTE)
+      round.gamma['volume24hr'] = FIRST_BOOKS - index
+      return round
+    })
+    const pinned = rounds[1]!
+    const selection: VenueCOptions['selection'] = {
+      rules: [{ asset: ['BTC'], window: ['5m'], tier: 'full' }],
+      pinned: [pinned.id],
+      bounds: { full: 5000, polled: 0 },
+      booksPerMarket: 2,
+    }
+    const known = rounds.map(({ id, gamma }) => ({ marketId: id, native: { gamma } }))
+    rig.run({ selection, tokensPerSocket: 100 }, known as never)
+    const said = (): string[] => rig.venue.heard.flatMap(subscribed)
+    await rig.until(() => said().length >= FIRST_BOOKS)
+    const first = [...rounds.slice(FIRST_BOOKS / 2 + 1), pinned].flatMap(({ tokens }) => tokens)
+    expect(said().slice(0, FIRST_BOOKS).sort()).toStrictEqual(first.sort())
+    await rig.until(() => said().length === 2 * FIRST_BOOKS)
+    // The busiest are spread: no socket has more than a few of the last hundred tokens.
+    const last = new Set(rounds.slice(2, 52).flatMap(({ tokens }) => tokens))
+    const busy = rig.venue.heard.map((one) => subscribed(one).filter((t) => last.has(t)).length)
+    expect(busy).toHaveLength(20)
+    expect(Math.max(...busy)).toBeLessThanOrEqual(10)
+  })
+
   test.concurrent('find a round by its slug before any list names it', async ({ rig }) => {
     rig.run({ speed: 1 })
     await rig.until(() => rig.venue.requests.some(({ searchParams }) => searchParams.has('slug')))

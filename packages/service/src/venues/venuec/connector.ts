@@ -392,22 +392,15 @@ export class VenueCConnector implements Connector {
   #align(): void {
     const polled = new Set<string>()
     const over: string[] = []
-    const fresh: string[] = []
+    const due: VenueCMarket[] = []
     for (const market of this.#markets) {
       const isDue = this.#isDue(market)
       const tier = this.#tierOf(market)
       if (isDue && tier === 'polled') for (const token of market.tokens) polled.add(token)
       if (isOver(market)) over.push(market.marketId)
-      if (!isDue || tier !== 'full') continue
-      if (!this.#watched.has(market) && !this.#books.admit(market)) {
-        // A book that was polled goes on to be, until there is room on a socket.
-        for (const token of market.tokens) if (this.#polled.follows(token)) polled.add(token)
-        continue
-      }
-      this.#watched.add(market)
-      fresh.push(...this.#books.watch(market))
+      if (isDue && tier === 'full') due.push(market)
     }
-    if (fresh.length > 0) this.#sockets.add(fresh)
+    this.#watch(due, polled)
     const gone: string[] = []
     for (const market of this.#watched) {
       const isFull = this.#tierOf(market) === 'full'
@@ -419,6 +412,30 @@ export class VenueCConnector implements Connector {
     this.#polled.follow(polled)
     this.#closeUnfollowed(polled)
     if (this.#selection.forget(over)) this.#isReviewDue = true
+  }
+
+  /** Watches as many of these markets as have room for their first books; tokens of others go on to be polled. */
+  #watch(due: readonly VenueCMarket[], polled: Set<string>): void {
+    const known = due.filter((market) => this.#watched.has(market))
+    const admitted = this.#unwatched(due).filter((market) => {
+      if (this.#books.admit(market)) return true
+      for (const token of market.tokens) if (this.#polled.follows(token)) polled.add(token)
+      return false
+    })
+    for (const market of admitted) this.#watched.add(market)
+    // One that is watched may have got tokens.
+    const fresh = [...known, ...admitted].map((market) => this.#books.watch(market))
+    if (fresh.some((tokens) => tokens.length > 0)) {
+      this.#sockets.add(fresh, this.#selection.held.full)
+    }
+  }
+
+  #unwatched(due: readonly VenueCMarket[]): readonly VenueCMarket[] {
+    return due
+      .filter((market) => !this.#watched.has(market))
+      .map((market) => ({ market, order: this.#selection.openingOrderOf(market.marketId) }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ market }) => market)
   }
 
   #closeUnfollowed(polled: ReadonlySet<string>): void {

@@ -45,8 +45,9 @@ export class TokenSockets {
     return this.#pool.run(signal)
   }
 
-  add(tokens: readonly string[]): void {
-    const homeless = this.#pool.add(tokens)
+  /** Adds markets by their tokens, out of so many tokens that are to be subscribed in all. */
+  add(markets: readonly (readonly string[])[], total: number): void {
+    const homeless = this.#pool.spread(markets, total)
     if (homeless.length === 0) return
     for (const token of homeless) this.#homeless.add(token)
     this.#options.log.error(

@@ -43,6 +43,19 @@ describe('a selection', () => {
     expect(selection.tierOf('D')).toBeUndefined()
   })
 
+  it('lets pinned markets open first, then the quiet ones', () => {
+    const selection = selected({ pinned: ['P'] })
+    for (const [id, activity] of [
+      ['P', 9],
+      ['A', 7],
+      ['B', 0],
+    ] as const) {
+      selection.update(market(id), activity, 0)
+    }
+    const ids = ['A', 'B', 'P', 'UNKNOWN']
+    expect(ids.map((id) => selection.openingOrderOf(id))).toStrictEqual([7, 0, -1, 0])
+  })
+
   it('keeps what it knew where a message says less', () => {
     const selection = selected()
     selection.update(market('A'), 0, 0)

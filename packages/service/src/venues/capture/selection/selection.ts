@@ -117,6 +117,15 @@ export class Selection {
     return (this.#entries.get(marketId)?.decision ?? this.#ended.get(marketId))?.tier
   }
 
+  /**
+   * The place of a market among those whose books open: the lowest first. After a restart the store is read once
+   * for each book, and a few markets send most messages. With the quiet ones first, tens of thousands of books
+   * open before those messages take the time that is left; pinned markets come before all others.
+   */
+  openingOrderOf(marketId: string): number {
+    return this.#pinned.has(marketId) ? -1 : (this.#entries.get(marketId)?.activity ?? 0)
+  }
+
   /** What is known of a market; undefined for one that was never named. */
   factsOf(marketId: string): MarketFacts | undefined {
     return this.#entries.get(marketId)?.facts
