@@ -26,7 +26,8 @@ export type Asker = {
 
 /** Creates an asker, whose server starts with the first request. */
 export function createAsker(handle: RequestListener): Asker {
-  const server = createServer({ requireHostHeader: false }, handle)
+  // A connection that the server ends because it was idle may just be taken for the next request.
+  const server = createServer({ requireHostHeader: false, keepAliveTimeout: 0 }, handle)
   const agent = new Agent({ keepAlive: true })
   let listening: Promise<void> | undefined
   return {
