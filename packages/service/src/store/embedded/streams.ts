@@ -3,7 +3,7 @@ import { CHUNK_KINDS, NO_HASH, type ChunkKind } from '@priorbook/sdk/tape'
 import type { InstrumentRef } from '../store.ts'
 import type { Column, Database } from './database.ts'
 import type { Maker } from './log.ts'
-import { checkColumns, columnsHold, insertRow } from './row-sum.ts'
+import { checkColumns, insertRow } from './row-sum.ts'
 
 /** Names one sequence of rows. */
 export type StreamName = {
@@ -89,14 +89,6 @@ export function readStream(database: Database, id: number): Stream {
 export function findStreamById(database: Database, id: number): Stream | undefined {
   const [row] = database.columns(`${SELECT} WHERE id = ?`, id)
   return row === undefined ? undefined : toStream(row)
-}
-
-/** Some streams from a number on; those whose rows are damaged are left out. */
-export function listStreamsFrom(database: Database, id: number, limit: number): Stream[] {
-  return database
-    .columns(`${SELECT} WHERE id >= ? ORDER BY id LIMIT ? + 0`, id, limit)
-    .filter((row) => columnsHold('stream', row))
-    .map(toStream)
 }
 
 /** All streams of a kind in their newest generation, by venue and key. */

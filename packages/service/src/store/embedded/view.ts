@@ -6,20 +6,11 @@ import type { Database, Row } from './database.ts'
 import { readDirectory, type Directory, type LostPlace } from './directory.ts'
 import { readLog } from './log.ts'
 import { checkStates, readState, STATE } from './state.ts'
-import {
-  findStream,
-  findStreamById,
-  listStreamsFrom,
-  readStream,
-  type Stream,
-  type StreamName,
-} from './streams.ts'
+import { findStream, findStreamById, readStream, type Stream, type StreamName } from './streams.ts'
 import { Tail, type LogListener, type TailRows } from './tail.ts'
 
 // Max streams without rows in the log whose row and directory stay in memory; the oldest are evicted first.
 const REMEMBERED = 8000
-// Streams that are read together while all of the log is read.
-const STREAMS_AT_ONCE = 64
 // Batches of the log that are in memory at a time; one has up to 4,096 messages of a venue.
 const LOG_BATCHES = 64
 
@@ -171,6 +162,7 @@ export class View {
     if (known !== undefined) return known
     const stream = readStream(this.database, id)
     this.remember(stream)
+    this.compared.set(id, this.version)
     return stream
   }
 
@@ -361,21 +353,11 @@ export class View {
 
   // Rows of a stream that cannot be read all stay.
   private nextOf(stream: number): number {
-    if (!this.streams.has(stream)) this.readStreamsFrom(stream)
     try {
       return this.streamById(stream).next
     } catch (error) {
       if (!isDamage(error)) throw error
       return 0
-    }
-  }
-
-  // Streams that were made one after the other have rows in the log together: a wide tape has tens of thousands.
-  private readStreamsFrom(id: number): void {
-    for (const stream of listStreamsFrom(this.database, id, STREAMS_AT_ONCE)) {
-      if (this.streams.has(stream.id)) continue
-      this.remember(stream)
-      this.compared.set(stream.id, this.version)
     }
   }
 

@@ -24,6 +24,7 @@ const sockets = (
 ): NonNullable<PartitionInput['sockets']> => ({
   holds: () => false,
   isMuted: () => false,
+  isPlaced: () => false,
   place: () => (room-- > 0 ? 'up' : undefined),
   ...changes,
 })

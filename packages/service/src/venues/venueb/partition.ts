@@ -13,7 +13,7 @@ export type PartitionInput = {
   /** Where sockets cannot open all books at once, a market with a lower number comes first. */
   orderOf(market: VenueBMarket): number
   /** Absent without credentials. */
-  readonly sockets: Pick<VenueBSockets, 'holds' | 'isMuted' | 'place'> | undefined
+  readonly sockets: Pick<VenueBSockets, 'holds' | 'isMuted' | 'isPlaced' | 'place'> | undefined
   readonly lingerMs: number
   readonly historyMs: number
   /** When each market was last on a socket; updated here. */
@@ -34,18 +34,29 @@ export type Partition = {
 
 const FAR_MS = Number.MAX_SAFE_INTEGER
 
+/** A market that has books now. */
+type Recorded = {
+  readonly market: VenueBMarket
+  readonly tier: CaptureTier
+  /** True for a market that was just over. */
+  readonly isLingering: boolean
+}
+
 /**
  * Divides the markets between sockets and polling. A market that a socket still holds is never polled: a
  * polled book would overwrite the book that the socket's changes apply to.
  */
 export function partition(input: PartitionInput): Partition {
   const { markets, nowMs, sockets, onSocketMs } = input
-  const subscribed: string[] = []
-  const polled: TradedMarket[] = []
-  const waiting: string[] = []
+  const parts = {
+    subscribed: [] as string[],
+    polled: [] as TradedMarket[],
+    waiting: [] as string[],
+  }
   const over: string[] = []
-  for (const market of inOrder(input)) {
-    const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
+  const fresh: Recorded[] = []
+  for (const market of markets) {
+    const { marketId: key, closeMs = FAR_MS } = market
     const tier = input.tierOf(market)
     const stage = markets.stageOf(market, nowMs)
     const isLingering = stage === 'over' && nowMs < closeMs + input.lingerMs && closeMs !== FAR_MS
@@ -55,26 +66,47 @@ export function partition(input: PartitionInput): Partition {
       onSocketMs.delete(key)
       continue
     }
-    const place = tier === 'full' ? sockets?.place(key) : undefined
-    if (place === 'up' && !sockets!.isMuted(key)) {
-      subscribed.push(key)
-      onSocketMs.set(key, nowMs)
-      continue
-    }
-    if (place === 'back_soon') waiting.push(key)
-    if (sockets?.holds(key) === true || place === 'back_soon' || isLingering || nowMs < openMs) {
-      continue
-    }
-    const sinceMs = onSocketMs.get(key) ?? Math.max(openMs, nowMs - input.historyMs)
-    polled.push({ key, sinceMs, ...(closeMs !== FAR_MS && { closesInMs: closeMs - nowMs }) })
+    const recorded = { market, tier, isLingering }
+    if (tier === 'full' && sockets?.isPlaced(key) === false) fresh.push(recorded)
+    else assign(recorded, input, parts)
   }
-  return { subscribed, polled, waiting, over }
+  for (const recorded of inOrder(fresh, input)) assign(recorded, input, parts)
+  return { ...parts, over }
+}
+
+function assign(
+  { market, tier, isLingering }: Recorded,
+  { nowMs, sockets, onSocketMs, historyMs }: PartitionInput,
+  {
+    subscribed,
+    polled,
+    waiting,
+  }: { readonly subscribed: string[]; readonly polled: TradedMarket[]; readonly waiting: string[] },
+): void {
+  const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
+  const place = tier === 'full' ? sockets?.place(key) : undefined
+  if (place === 'up' && !sockets!.isMuted(key)) {
+    subscribed.push(key)
+    onSocketMs.set(key, nowMs)
+    return
+  }
+  if (place === 'back_soon') {
+    waiting.push(key)
+    return
+  }
+  if (isLingering || nowMs < openMs || sockets?.holds(key) === true) return
+  const sinceMs = onSocketMs.get(key) ?? Math.max(openMs, nowMs - historyMs)
+  polled.push({ key, sinceMs, ...(closeMs !== FAR_MS && { closesInMs: closeMs - nowMs }) })
 }
 
 // Of two with the same number the one that closes sooner comes first.
-function inOrder(input: PartitionInput): readonly VenueBMarket[] {
-  return [...input.markets]
-    .map((market) => ({ market, order: input.orderOf(market), closeMs: market.closeMs ?? FAR_MS }))
-    .sort((a, b) => a.order - b.order || a.closeMs - b.closeMs)
-    .map(({ market }) => market)
+function inOrder(fresh: readonly Recorded[], input: PartitionInput): readonly Recorded[] {
+  return fresh
+    .map((recorded) => ({ recorded, order: input.orderOf(recorded.market) }))
+    .sort((a, b) => a.order - b.order || closeOf(a) - closeOf(b))
+    .map(({ recorded }) => recorded)
+}
+
+function closeOf({ recorded }: { readonly recorded: Recorded }): number {
+  return recorded.market.closeMs ?? FAR_MS
 }

@@ -60,6 +60,11 @@ export class VenueBSockets {
     this.#bound = markets
   }
 
+  /** True for a market that has a socket. */
+  isPlaced(key: string): boolean {
+    return this.#entryOf.has(key)
+  }
+
   /** The state of a market's socket, which it gets here; undefined where no socket has room for it. */
   place(key: string): SocketPlace | undefined {
     let entry = this.#entryOf.get(key)
