@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { toMicros, type Instrument, type PriceTicks, type SizeUnits } from '@priorbook/sdk/domain'
 import { BookAssembler, type Observation } from '@priorbook/sdk/tape'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import type { AppendBatch } from '../store.ts'
+import { Database } from './database.ts'
 import { openEmbeddedStore } from './open.ts'
 import { createTempFolder } from './temp-folder.testing.ts'
 import { NOTHING_CARRIED } from './writer.ts'
@@ -62,4 +63,39 @@ it('numbers the rows of every book without a hole, however many books there are'
     expect(rows).toEqual(expected)
   }
   expect((await store.verify()).problems).toEqual([])
+})
+
+it('reads each stream of the log once when it opens, in whatever order their rows are', async () => {
+  const file = join(createTempFolder(), 'tape.db')
+  const store = openEmbeddedStore({ file })
+  const books = Array.from({ length: BOOKS }, (_, index) => bookOf(index))
+  const maker = { origin: 'live', recorder: 'r1', normalizer: 1 } as const
+  let journal = 0
+  const append = async (some: readonly BookAssembler[], row: number): Promise<void> => {
+    const observations = some.map((book) => observe(book, row, ++journal))
+    await store.append({ venue: 'venueb', position: journal, ...maker, observations })
+  }
+  await append(books, 1)
+  await store.seal()
+  // 7 and 300 have no common factor, so this names all of them, each far from the one before.
+  await append(
+    books.map((_, index) => books[(index * 7) % BOOKS]!),
+    2,
+  )
+  await store.close()
+
+  const columns = vi.spyOn(Database.prototype, 'columns')
+  onTestFinished(() => columns.mockRestore())
+  const opened = openEmbeddedStore({ file, streams: STREAMS })
+  const read = columns.mock.calls.reduce(
+    (sum, [sql], call) =>
+      / FROM stream /.test(sql)
+        ? sum + (columns.mock.results[call]!.value as unknown[]).length
+        : sum,
+    0,
+  )
+  expect(read).toBe(BOOKS)
+  const page = await opened.books({ ...books[7]!.instrument, order: 'asc', limit: 10 })
+  expect(page.runs.reduce((rows, { from, to }) => rows + to - from, 0)).toBe(2)
+  await opened.close()
 })
