@@ -560,7 +560,7 @@ export class VenueBConnector implements Connector {
     this.#sharedAtMs = this.#clock.monotonicMs()
     const sockets = this.#credentials === 'refused' ? undefined : this.#sockets
     sockets?.look(this.#selection.counts.full)
-    const { subscribed, polled, waiting, over } = partition({
+    const { subscribed, muted, polled, waiting, over } = partition({
       markets: this.#markets,
       nowMs: this.#nowMs(),
       tierOf: (market) => this.#tierOf(market),
@@ -575,7 +575,7 @@ export class VenueBConnector implements Connector {
     const polledKeys = polled.map(({ key }) => key)
     this.#closeUnfollowed(new Set([...subscribed, ...waiting, ...polledKeys]))
     const carried = new Set([...subscribed, ...waiting])
-    sockets?.carry(carried, (key) => !this.#poller.isBusy(key))
+    sockets?.carry(carried, new Set(muted), (key) => !this.#poller.isBusy(key))
     if (this.#selection.forget(over)) this.#review()
   }
 

@@ -75,6 +75,29 @@ it('sockets get markets in the given order, then by their close', () => {
   expect(shared({ orderOf, sockets: sockets({}, 3) })).toStrictEqual(['OPEN,PAUSED,SOON', ''])
 })
 
+it('markets that are polled come by their close, and a muted one keeps its place', () => {
+  const markets = new VenueBMarkets(0, 1000)
+  for (const [id, minutes] of [
+    ['LATE', 30],
+    ['SOON', 1],
+    ['NEXT', 5],
+  ] as const) {
+    markets.update(record(id, -MINUTE, minutes * MINUTE), NOW)
+  }
+  const { muted, polled } = partition({
+    markets,
+    nowMs: NOW,
+    tierOf: ({ marketId }) => (marketId === 'NEXT' ? 'full' : 'polled'),
+    orderOf: () => 0,
+    sockets: sockets({ isMuted: () => true }),
+    lingerMs: 0,
+    historyMs: 0,
+    onSocketMs: new Map(),
+  })
+  expect(muted).toStrictEqual(['NEXT'])
+  expect(polled.map(({ key }) => key)).toStrictEqual(['SOON', 'NEXT', 'LATE'])
+})
+
 it('markets are recorded as deep as their tier says', () => {
   const tierOf: PartitionInput['tierOf'] = ({ marketId }) =>
     marketId === 'OPEN' ? 'polled' : marketId === 'PAUSED' ? 'catalogue' : 'full'

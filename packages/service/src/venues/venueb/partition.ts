@@ -24,7 +24,9 @@ export type PartitionInput = {
 export type Partition = {
   /** Markets that a connected socket is to bring. */
   readonly subscribed: readonly string[]
-  /** Markets to poll, with the time from which trades are unknown. */
+  /** Markets whose connected socket does not bring them for now; they are polled. */
+  readonly muted: readonly string[]
+  /** Markets to poll, the soonest-closing first, with the time from which trades are unknown. */
   readonly polled: readonly TradedMarket[]
   /** Markets whose socket will be back soon. */
   readonly waiting: readonly string[]
@@ -33,6 +35,13 @@ export type Partition = {
 }
 
 const FAR_MS = Number.MAX_SAFE_INTEGER
+
+type Parts = {
+  readonly subscribed: string[]
+  readonly muted: string[]
+  readonly polled: TradedMarket[]
+  readonly waiting: string[]
+}
 
 /** A market that has books now. */
 type Recorded = {
@@ -48,11 +57,7 @@ type Recorded = {
  */
 export function partition(input: PartitionInput): Partition {
   const { markets, nowMs, sockets, onSocketMs } = input
-  const parts = {
-    subscribed: [] as string[],
-    polled: [] as TradedMarket[],
-    waiting: [] as string[],
-  }
+  const parts: Parts = { subscribed: [], muted: [], polled: [], waiting: [] }
   const over: string[] = []
   const fresh: Recorded[] = []
   for (const market of markets) {
@@ -71,24 +76,25 @@ export function partition(input: PartitionInput): Partition {
     else assign(recorded, input, parts)
   }
   for (const recorded of inOrder(fresh, input)) assign(recorded, input, parts)
+  // The poller begins with the first.
+  parts.polled.sort((a, b) => (a.closesInMs ?? FAR_MS) - (b.closesInMs ?? FAR_MS))
   return { ...parts, over }
 }
 
 function assign(
   { market, tier, isLingering }: Recorded,
   { nowMs, sockets, onSocketMs, historyMs }: PartitionInput,
-  {
-    subscribed,
-    polled,
-    waiting,
-  }: { readonly subscribed: string[]; readonly polled: TradedMarket[]; readonly waiting: string[] },
+  { subscribed, muted, polled, waiting }: Parts,
 ): void {
   const { marketId: key, openMs = 0, closeMs = FAR_MS } = market
   const place = tier === 'full' ? sockets?.place(key) : undefined
-  if (place === 'up' && !sockets!.isMuted(key)) {
-    subscribed.push(key)
-    onSocketMs.set(key, nowMs)
-    return
+  if (place === 'up') {
+    if (!sockets!.isMuted(key)) {
+      subscribed.push(key)
+      onSocketMs.set(key, nowMs)
+      return
+    }
+    muted.push(key)
   }
   if (place === 'back_soon') {
     waiting.push(key)

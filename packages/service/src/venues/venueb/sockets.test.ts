@@ -51,7 +51,8 @@ function open(perSocket: number, markets = 100) {
     supervise: async (_socket, slot) => void started.push(slot),
   })
   const place = (...keys: string[]): (string | undefined)[] => keys.map((key) => sockets.place(key))
-  const carry = (...keys: string[]): void => sockets.carry(new Set(keys), () => true)
+  const carry = (...keys: string[]): void =>
+    sockets.carry(new Set(keys), new Set(['MUTED']), () => true)
   return { clock, sockets, made, started, place, carry }
 }
 
@@ -77,6 +78,47 @@ describe('the sockets of venue B', () => {
     place('A', 'B', 'C', 'D')
     carry('A', 'B', 'C', 'D')
     expect(made.map(({ wanted }) => [...wanted])).toStrictEqual([['A', 'D'], ['B'], ['C']])
+  })
+
+  it('leave what a dead one would take to polling, and give others the room that is left', async () => {
+    const { clock, sockets, made, place } = open(2, 5)
+    sockets.look(5)
+    made[1]!.connected = false
+    sockets.look(5)
+    await clock.advance(3000)
+    sockets.look(5)
+    expect(place('A', 'B', 'C', 'D', 'E')).toStrictEqual(['up', 'up', 'up', 'up', 'down'])
+    expect(sockets.isPlaced('E')).toBe(false)
+    expect(made).toHaveLength(3)
+  })
+
+  it('let no market wait behind those that a dead one would take', async () => {
+    const most = FIRST_BOOKS + 5
+    const { clock, sockets, made, place } = open(most, 2 * most)
+    sockets.look(2 * most)
+    made[1]!.connected = false
+    sockets.look(2 * most)
+    await clock.advance(3000)
+    sockets.look(2 * most)
+    const keys = Array.from({ length: 2 * most }, (_, at) => String(at))
+    for (const key of keys.slice(0, FIRST_BOOKS)) place(key)
+    for (const key of keys.slice(0, FIRST_BOOKS)) made[0]!.booked.add(key)
+    sockets.look(2 * most)
+    const places = place(...keys)
+    expect(places.filter((one) => one === 'up')).toHaveLength(most)
+    expect(places.filter((one) => one === 'down')).toHaveLength(most)
+  })
+
+  it('keep the place of a muted market without subscribing it', () => {
+    const { made, place, carry } = open(2)
+    place('MUTED', 'A', 'B')
+    carry('A', 'B')
+    carry('B')
+    place('MUTED', 'B')
+    expect(made.map(({ wanted }) => [...wanted])).toStrictEqual([[], ['B']])
+    place('C')
+    carry('B', 'C')
+    expect(made.map(({ wanted }) => [...wanted])).toStrictEqual([['C'], ['B']])
   })
 
   it('have a bound in all, which may change', () => {

@@ -67,19 +67,27 @@ export class VenueBSockets {
 
   /** The state of a market's socket, which it gets here; undefined where no socket has room for it. */
   place(key: string): SocketPlace | undefined {
-    let entry = this.#entryOf.get(key)
-    if (entry === undefined) {
-      if (this.#entryOf.size >= this.#bound) return undefined
-      if (!this.#firsts.admit([key])) return 'back_soon'
-      entry = this.#assign(key)
-      if (entry === undefined) return undefined
-    }
+    const known = this.#entryOf.get(key)
+    if (known !== undefined) return this.#placeOn(known)
+    const free = this.#entryOf.size < this.#bound ? this.#findRoom() : undefined
+    if (free === undefined) return undefined
+    // What a dead socket would take is polled: it must not keep others from their first books.
+    if (this.#isDown(free)) return 'down'
+    if (!this.#firsts.admit([key])) return 'back_soon'
+    // One that leaves a socket and comes back stays there: two sockets would bring one book twice.
+    const entry = this.#entries.find(({ socket }) => socket.holds(key)) ?? free
+    entry.keys.add(key)
+    this.#entryOf.set(key, entry)
+    return this.#placeOn(entry)
+  }
+
+  #placeOn(entry: Entry): SocketPlace {
     if (entry.socket.connected) return 'up'
     return this.#isDown(entry) ? 'down' : 'back_soon'
   }
 
-  #isDown({ awaySinceMs = this.#nowMs() }: Entry): boolean {
-    return this.#nowMs() - awaySinceMs > RECONNECT_MS
+  #isDown({ awaySinceMs }: Entry): boolean {
+    return awaySinceMs !== undefined && this.#nowMs() - awaySinceMs > RECONNECT_MS
   }
 
   /**
@@ -102,15 +110,23 @@ export class VenueBSockets {
     return this.#firsts.reopens()
   }
 
-  /** Takes the places of all other markets away, and subscribes these where their socket is up. */
-  carry(keys: ReadonlySet<string>, isFree: (key: string) => boolean): void {
+  /**
+   * Takes the places of all other markets away, and subscribes these where their socket is up. Muted ones keep their
+   * place: another socket would try them again at once.
+   */
+  carry(
+    keys: ReadonlySet<string>,
+    muted: ReadonlySet<string>,
+    isFree: (key: string) => boolean,
+  ): void {
     for (const [key, entry] of this.#entryOf) {
-      if (keys.has(key)) continue
+      if (keys.has(key) || muted.has(key)) continue
       this.#entryOf.delete(key)
       entry.keys.delete(key)
     }
     for (const { socket, keys: own } of this.#entries) {
-      if (socket.connected) socket.want(new Set([...own].filter(isFree)))
+      if (!socket.connected) continue
+      socket.want(new Set([...own].filter((key) => !muted.has(key) && isFree(key))))
     }
   }
 
@@ -151,17 +167,16 @@ export class VenueBSockets {
     })
   }
 
-  #assign(key: string): Entry | undefined {
-    const { perSocket } = this.#options
-    const emptiest = this.#entries.reduce((a, b) => (b.keys.size < a.keys.size ? b : a))
-    // One that leaves a socket and comes back stays there: two sockets would bring one book twice.
-    const entry =
-      this.#entries.find(({ socket }) => socket.holds(key)) ??
-      (emptiest.keys.size < perSocket ? emptiest : this.#open())
-    if (entry === undefined) return undefined
-    entry.keys.add(key)
-    this.#entryOf.set(key, entry)
-    return entry
+  // The emptiest socket, a dead one only where all others are full.
+  #findRoom(): Entry | undefined {
+    let alive: Entry | undefined
+    let dead: Entry | undefined
+    for (const entry of this.#entries) {
+      if (entry.keys.size >= this.#options.perSocket) continue
+      if (this.#isDown(entry)) dead = emptier(dead, entry)
+      else alive = emptier(alive, entry)
+    }
+    return alive ?? dead ?? this.#open()
   }
 
   #open(): Entry | undefined {
@@ -194,4 +209,8 @@ export class VenueBSockets {
 
 function staggerMs(slot: number): number {
   return slot === 1 ? 0 : STAGGER_MS * (slot % 8)
+}
+
+function emptier(one: Entry | undefined, other: Entry): Entry {
+  return one === undefined || other.keys.size < one.keys.size ? other : one
 }
