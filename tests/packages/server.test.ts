@@ -119,6 +119,7 @@ type Page<T> = { readonly data: readonly T[] }
 type Market = {
   readonly venue: string
   readonly market_id: string
+  readonly close_time: string
   readonly coverage: { readonly observations: number }
 }
 
@@ -186,12 +187,14 @@ console.log(books > 0)
   }, 60_000)
 
   it('runs a backtest of a strategy that lies outside of any project', async () => {
-    // A market with enough rows, so that the strategy has seen a book. The first of a list may close before.
+    // A market with enough rows, so that the strategy has seen a book. Of those that have, the last to close: in the
+    // last seconds of a round nobody sells the outcome that wins.
     const hasRows = ({ coverage }: Market): boolean => coverage.observations >= 50
+    const byClose = (a: Market, b: Market): number => a.close_time.localeCompare(b.close_time)
     const { data } = await until<Page<Market>>('/v3/markets?venue=venueb&status=open', (page) =>
       page.data.some(hasRows),
     )
-    const { market_id } = data.find(hasRows)!
+    const { market_id } = data.filter(hasRows).sort(byClose).at(-1)!
     writeFileSync(
       join(elsewhere, 'strategy.ts'),
       `import { defineStrategy } from '@priorbook/sdk/backtest'
