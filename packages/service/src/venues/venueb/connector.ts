@@ -67,8 +67,9 @@ export type VenueBOptions = {
 
 const SOCKET_MARKETS = 2_000
 const SHARE_OUT_MS = 100
-/** With many markets they are shared out less often: this many are looked at in each millisecond. */
+/** With many markets they are shared out less often: this many are looked at in each millisecond, or fewer while none is new. */
 const SHARED_PER_MS = 20
+const SHARED_AGAIN_PER_MS = 5
 
 // At speed 1. Markets are listed well before they open, and a round lasts 15 minutes.
 const LISTING_MS = 10_000
@@ -118,6 +119,7 @@ export class VenueBConnector implements Connector {
   #credentials: 'none' | 'valid' | 'refused' = 'none'
   #areBooksRefused = false
   #sharedAtMs = -Infinity
+  #sharedSize = 0
 
   constructor(options: VenueBOptions, context: ConnectorContext) {
     this.#options = options
@@ -550,14 +552,16 @@ export class VenueBConnector implements Connector {
   }
 
   #shareOutIfDue(): void {
-    const dueMs = this.#sharedAtMs + this.#markets.size / SHARED_PER_MS
-    const isDue = this.#clock.monotonicMs() >= dueMs
+    const { size } = this.#markets
+    const perMs = size === this.#sharedSize ? SHARED_AGAIN_PER_MS : SHARED_PER_MS
+    const isDue = this.#clock.monotonicMs() >= this.#sharedAtMs + size / perMs
     if (isDue || this.#sockets?.haveRoomAgain() === true) this.#shareOut()
   }
 
   /** Gives the sockets their markets and the poller the rest; never the same market to both. */
   #shareOut(): void {
     this.#sharedAtMs = this.#clock.monotonicMs()
+    this.#sharedSize = this.#markets.size
     const sockets = this.#credentials === 'refused' ? undefined : this.#sockets
     sockets?.look(this.#selection.counts.full)
     const { subscribed, muted, polled, waiting, over } = partition({

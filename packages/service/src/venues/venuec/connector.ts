@@ -90,8 +90,9 @@ const POLLED_MS = 30_000
 const LINGER_MS = 5_000
 /** How often tokens and markets are looked at: a period of the network, at any speed. */
 const TICK_MS = 200
-/** With many markets they are looked at less often: this many in each millisecond. */
+/** With many markets they are looked at less often: this many in each millisecond, or fewer while none is new. */
 const ALIGNED_PER_MS = 20
+const ALIGNED_AGAIN_PER_MS = 5
 /** Max markets that are requested by id after a review. */
 const MAX_MISSING = 500
 
@@ -118,6 +119,7 @@ export class VenueCConnector implements Connector {
   readonly #references: ReferenceSockets
   readonly #watched = new Set<VenueCMarket>()
   #alignedMs = -Infinity
+  #alignedSize = 0
   #reviewedMs = -Infinity
   #scannedMs = -Infinity
   readonly #stopped = new AbortController()
@@ -382,9 +384,12 @@ export class VenueCConnector implements Connector {
 
   #alignIfDue(): void {
     const nowMs = this.#clock.monotonicMs()
-    const isDue = nowMs >= this.#alignedMs + this.#markets.size / ALIGNED_PER_MS
+    const { size } = this.#markets
+    const perMs = size === this.#alignedSize ? ALIGNED_AGAIN_PER_MS : ALIGNED_PER_MS
+    const isDue = nowMs >= this.#alignedMs + size / perMs
     if (!this.#books.hasRoomAgain() && !isDue) return
     this.#alignedMs = nowMs
+    this.#alignedSize = size
     this.#align()
   }
 
@@ -392,19 +397,18 @@ export class VenueCConnector implements Connector {
   #align(): void {
     const polled = new Set<string>()
     const over: string[] = []
-    const due: VenueCMarket[] = []
+    const due = new Set<VenueCMarket>()
     for (const market of this.#markets) {
       const isDue = this.#isDue(market)
       const tier = this.#tierOf(market)
       if (isDue && tier === 'polled') for (const token of market.tokens) polled.add(token)
       if (isOver(market)) over.push(market.marketId)
-      if (isDue && tier === 'full') due.push(market)
+      if (isDue && tier === 'full') due.add(market)
     }
-    this.#watch(due, polled)
+    this.#watch([...due], polled)
     const gone: string[] = []
     for (const market of this.#watched) {
-      const isFull = this.#tierOf(market) === 'full'
-      if (isFull && this.#isDue(market) && this.#markets.get(market.marketId) === market) continue
+      if (due.has(market)) continue
       this.#watched.delete(market)
       gone.push(...this.#books.unwatch(market))
     }
