@@ -187,8 +187,8 @@ console.log(books > 0)
   }, 60_000)
 
   it('runs a backtest of a strategy that lies outside of any project', async () => {
-    // A market with enough rows, so that the strategy has seen a book. Of those that have, the last to close: in the
-    // last seconds of a round nobody sells the outcome that wins.
+    // A market with enough rows, so that the strategy has seen a book. Of these, the one that closes last is chosen:
+    // near the end of a round the book of the winning outcome has no asks, so the strategy could not buy.
     const hasRows = ({ coverage }: Market): boolean => coverage.observations >= 50
     const byClose = (a: Market, b: Market): number => a.close_time.localeCompare(b.close_time)
     const { data } = await until<Page<Market>>('/v3/markets?venue=venueb&status=open', (page) =>

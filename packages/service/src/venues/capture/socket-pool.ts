@@ -26,7 +26,7 @@ export type SocketPoolOptions<Socket extends PooledSocket> = {
   create(slot: number): Socket
 }
 
-/** How many sockets more a call of `spread` opens: a venue may refuse a hundred connections at once. */
+/** How many more sockets one call of `spread` opens: a venue may refuse a hundred connections at once. */
 const OPENED_TOGETHER = 10
 
 /** Spreads keys (tokens, topics, markets) over sockets, which it opens as keys need them. */

@@ -17,6 +17,7 @@ import type {
 } from '../capture/contract.ts'
 import { isObject, type NativeObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
+import { PassPace } from '../capture/pass-pace.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { WALK_PATIENCE, withRetries } from '../capture/retries.ts'
@@ -67,9 +68,6 @@ export type VenueBOptions = {
 
 const SOCKET_MARKETS = 2_000
 const SHARE_OUT_MS = 100
-/** With many markets they are shared out less often: this many are looked at in each millisecond, or fewer while none is new. */
-const SHARED_PER_MS = 20
-const SHARED_AGAIN_PER_MS = 5
 
 // At speed 1. Markets are listed well before they open, and a round lasts 15 minutes.
 const LISTING_MS = 10_000
@@ -118,8 +116,7 @@ export class VenueBConnector implements Connector {
   #isStopped = false
   #credentials: 'none' | 'valid' | 'refused' = 'none'
   #areBooksRefused = false
-  #sharedAtMs = -Infinity
-  #sharedSize = 0
+  readonly #sharing = new PassPace()
 
   constructor(options: VenueBOptions, context: ConnectorContext) {
     this.#options = options
@@ -552,16 +549,13 @@ export class VenueBConnector implements Connector {
   }
 
   #shareOutIfDue(): void {
-    const { size } = this.#markets
-    const perMs = size === this.#sharedSize ? SHARED_AGAIN_PER_MS : SHARED_PER_MS
-    const isDue = this.#clock.monotonicMs() >= this.#sharedAtMs + size / perMs
+    const isDue = this.#sharing.isDue(this.#markets.size, this.#clock.monotonicMs())
     if (isDue || this.#sockets?.haveRoomAgain() === true) this.#shareOut()
   }
 
   /** Gives the sockets their markets and the poller the rest; never the same market to both. */
   #shareOut(): void {
-    this.#sharedAtMs = this.#clock.monotonicMs()
-    this.#sharedSize = this.#markets.size
+    this.#sharing.begin(this.#markets.size, this.#clock.monotonicMs())
     const sockets = this.#credentials === 'refused' ? undefined : this.#sockets
     sockets?.look(this.#selection.counts.full)
     const { subscribed, muted, polled, waiting, over } = partition({

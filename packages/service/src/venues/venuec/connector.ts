@@ -19,6 +19,7 @@ import type {
 } from '../capture/contract.ts'
 import { isObject } from '../capture/fields.ts'
 import { recordsOf } from '../capture/followed-markets.ts'
+import { PassPace } from '../capture/pass-pace.ts'
 import { createQuota, type Quota, type QuotaOptions } from '../capture/quota.ts'
 import { createRest, type Rest } from '../capture/rest.ts'
 import { WALK_PATIENCE, withRetries } from '../capture/retries.ts'
@@ -90,9 +91,6 @@ const POLLED_MS = 30_000
 const LINGER_MS = 5_000
 /** How often tokens and markets are looked at: a period of the network, at any speed. */
 const TICK_MS = 200
-/** With many markets they are looked at less often: this many in each millisecond, or fewer while none is new. */
-const ALIGNED_PER_MS = 20
-const ALIGNED_AGAIN_PER_MS = 5
 /** Max markets that are requested by id after a review. */
 const MAX_MISSING = 500
 
@@ -118,8 +116,7 @@ export class VenueCConnector implements Connector {
   #selected: SelectionOptions
   readonly #references: ReferenceSockets
   readonly #watched = new Set<VenueCMarket>()
-  #alignedMs = -Infinity
-  #alignedSize = 0
+  readonly #aligning = new PassPace()
   #reviewedMs = -Infinity
   #scannedMs = -Infinity
   readonly #stopped = new AbortController()
@@ -385,11 +382,8 @@ export class VenueCConnector implements Connector {
   #alignIfDue(): void {
     const nowMs = this.#clock.monotonicMs()
     const { size } = this.#markets
-    const perMs = size === this.#alignedSize ? ALIGNED_AGAIN_PER_MS : ALIGNED_PER_MS
-    const isDue = nowMs >= this.#alignedMs + size / perMs
-    if (!this.#books.hasRoomAgain() && !isDue) return
-    this.#alignedMs = nowMs
-    this.#alignedSize = size
+    if (!this.#books.hasRoomAgain() && !this.#aligning.isDue(size, nowMs)) return
+    this.#aligning.begin(size, nowMs)
     this.#align()
   }
 
@@ -418,7 +412,7 @@ export class VenueCConnector implements Connector {
     if (this.#selection.forget(over)) this.#isReviewDue = true
   }
 
-  /** Watches as many of these markets as have room for their first books; tokens of others go on to be polled. */
+  /** Watches as many of these markets as have room for their first books. Tokens of others that are polled stay so. */
   #watch(due: readonly VenueCMarket[], polled: Set<string>): void {
     const known = due.filter((market) => this.#watched.has(market))
     const admitted = this.#unwatched(due).filter((market) => {
@@ -428,10 +422,10 @@ export class VenueCConnector implements Connector {
     })
     for (const market of admitted) this.#watched.add(market)
     // One that is watched may have got tokens.
-    const fresh = [...known, ...admitted].map((market) => this.#books.watch(market))
-    if (fresh.some((tokens) => tokens.length > 0)) {
-      this.#sockets.add(fresh, this.#selection.held.full)
-    }
+    const fresh = [...known, ...admitted]
+      .map((market) => this.#books.watch(market))
+      .filter((tokens) => tokens.length > 0)
+    if (fresh.length > 0) this.#sockets.add(fresh, this.#selection.held.full)
   }
 
   #unwatched(due: readonly VenueCMarket[]): readonly VenueCMarket[] {

@@ -45,7 +45,10 @@ export class TokenSockets {
     return this.#pool.run(signal)
   }
 
-  /** Adds markets by their tokens, out of so many tokens that are to be subscribed in all. */
+  /**
+   * Subscribes the tokens of these markets. `total` is how many tokens all markets together will have: it decides how
+   * many sockets open.
+   */
   add(markets: readonly (readonly string[])[], total: number): void {
     const homeless = this.#pool.spread(markets, total)
     if (homeless.length === 0) return
