@@ -57,14 +57,7 @@ export async function lockLake(objects: ObjectStore, times: LockTimes = TIMES): 
       seenAt = now
     }
     if (isFree(entry) || now - seenAt >= times.leaseMs) {
-      if (await put(objects, number + 1, owner, false, times)) {
-        try {
-          OWN.add(owner)
-          await removeOlder(objects, number + 1)
-        } catch (error) {
-          OWN.delete(owner)
-          throw error
-        }
+      if (await take(objects, number + 1, owner, times)) {
         return new Renewal(objects, owner, number + 1, times)
       }
       seen = undefined
@@ -72,6 +65,25 @@ export async function lockLake(objects: ObjectStore, times: LockTimes = TIMES): 
     }
     if (isHere(entry!)) refuse(entry!)
     await pause(Math.min(1000, times.renewMs))
+  }
+}
+
+// Others of this process can read the lock before its own `put` returns, so its owner is known before.
+async function take(
+  objects: ObjectStore,
+  number: number,
+  owner: string,
+  times: LockTimes,
+): Promise<boolean> {
+  let isTaken = false
+  OWN.add(owner)
+  try {
+    if (!(await put(objects, number, owner, false, times))) return false
+    await removeOlder(objects, number)
+    isTaken = true
+    return true
+  } finally {
+    if (!isTaken) OWN.delete(owner)
   }
 }
 
