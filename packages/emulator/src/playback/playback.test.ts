@@ -56,6 +56,8 @@ describe('playing recordings of venue B', () => {
       [10, event('B', 1, 3)],
     ])
     const playback = await playRecording({ venue: 'venueb', files: [one, two], speed: 2 })
+    // Before the first frame: a client that reads that one late must not make the rest look too soon.
+    const begun = performance.now()
     const { heard, times } = listen(playback.ws, SUBSCRIBE)
     await playback.done
     await until(() => heard.length === 7)
@@ -70,7 +72,7 @@ describe('playing recordings of venue B', () => {
       event('A', 1, 4),
       event('A', 1, 5),
     ])
-    expect(times.at(-1)! - times[2]!).toBeGreaterThan(180)
+    expect(times.at(-1)! - begun).toBeGreaterThan(180)
     expect(playback.sent).toBe(5)
     await playback.close()
   })

@@ -359,7 +359,7 @@ describe('errors', () => {
 
   it('tell of a server that takes too long', async () => {
     const { client, asked } = await serve([() => {}], {
-      timeoutMs: 300,
+      timeoutMs: 1000,
       retries: { ...FAST, retries: 1 },
     })
     expect(await failure(client.whoami())).toMatchObject({ code: 'timed_out' })

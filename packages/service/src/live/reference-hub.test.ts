@@ -168,5 +168,5 @@ it('sends a gap that it found before the store failed', async () => {
   await hub.subscribe(client.subscription, () => undefined)
   failures = 1
   await append(store, 2, 1, [gapAfter(1)])
-  await expect.poll(() => client.seen, { timeout: 3000 }).toEqual(['null→1', 'gap after 1'])
+  await expect.poll(() => client.seen).toEqual(['null→1', 'gap after 1'])
 })

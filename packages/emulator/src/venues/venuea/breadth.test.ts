@@ -24,6 +24,8 @@ let emulator: Emulator
 beforeAll(async () => {
   emulator = await startEmulator({
     seed: 'broad-a',
+    // No round begins or ends for three minutes.
+    start: Date.UTC(2026, 10, 17, 12, 2),
     venues: ['venuea'],
     breadth: { venuea: 150 },
     rates: { breadth: 50 },
@@ -37,7 +39,7 @@ async function ask<Answer>(
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   const { rest, apiKey, apiSecret } = emulator.addresses.venuea!
-  const query = new URLSearchParams({ ...parameters, timestamp: String(Date.now()) })
+  const query = new URLSearchParams({ ...parameters, timestamp: String(emulator.world.now('venuea')) })
   query.append('signature', sign(query.toString(), apiSecret))
   const answer = await fetch(`${rest}/${path}?${query.toString()}`, {
     headers: { 'x-mbx-apikey': apiKey },
@@ -67,7 +69,7 @@ describe('the broad world of venue A', () => {
     const all = await listAll({})
     const idsOf = (topics: readonly Topic[]): number[] =>
       topics.map(({ marketTopicId }) => marketTopicId).toSorted((a, b) => a - b)
-    // Rounds begin and end between two requests: those listed before and after were listed throughout.
+    // Topics begin and end between two requests: those listed before and after were listed throughout.
     const listed = [new Set(idsOf(before)), new Set(idsOf(all))]
     const stayed = (id: number): boolean => listed.every((ids) => ids.has(id))
     const seen = idsOf(byCategory)

@@ -8,6 +8,8 @@ type Page = { readonly markets: readonly { readonly ticker: string }[]; readonly
 async function startArchived(): Promise<(path: string) => Promise<Record<string, unknown>>> {
   const emulator = await startEmulator({
     seed: 5,
+    // No round closes for ten minutes.
+    start: Date.UTC(2026, 10, 17, 12, 5),
     venues: ['venueb'],
     history: 8,
     markets: { venueb: 2 },

@@ -30,7 +30,7 @@ const LATER = {
   recorder: 'r1',
   normalizer: 1,
 } as const
-const IDLE_MS = 40
+const IDLE_MS = 150
 const PATIENT = { timeout: 60_000 }
 
 /** Where archives are made; empty when they are sent, refused or given up. */
@@ -134,7 +134,7 @@ describe('an archive of files of another tool', () => {
           const bound = member.bind(target) as (...all: unknown[]) => unknown
           if (name !== 'chunksOfRange') return bound
           return async function* delayed(...all: unknown[]) {
-            await pause(IDLE_MS * 5)
+            await pause(IDLE_MS * 2)
             yield* bound(...all) as AsyncGenerator
           }
         },

@@ -7,6 +7,7 @@ import type {
   KnownRound,
 } from '../capture/definition.ts'
 import { backfillVenueA } from './backfill.ts'
+import { SYSTEM_CLOCK } from '../../lib/clock.ts'
 import { ManualClock } from '../../lib/clock.testing.ts'
 import { createQuota, type Quota } from '../capture/quota.ts'
 import { findOffset } from './rest.ts'
@@ -94,7 +95,7 @@ beforeEach(async () => {
     },
     detail: (topicId) => find(topicId),
   })
-  sink = createTestSink()
+  sink = createTestSink(SYSTEM_CLOCK)
   warnings = []
   stopping = new AbortController()
 })
