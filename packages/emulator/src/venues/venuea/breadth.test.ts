@@ -39,7 +39,10 @@ async function ask<Answer>(
   parameters: Readonly<Record<string, string>> = {},
 ): Promise<Answer> {
   const { rest, apiKey, apiSecret } = emulator.addresses.venuea!
-  const query = new URLSearchParams({ ...parameters, timestamp: String(emulator.world.now('venuea')) })
+  const query = new URLSearchParams({
+    ...parameters,
+    timestamp: String(emulator.world.now('venuea')),
+  })
   query.append('signature', sign(query.toString(), apiSecret))
   const answer = await fetch(`${rest}/${path}?${query.toString()}`, {
     headers: { 'x-mbx-apikey': apiKey },
