@@ -72,7 +72,8 @@ type Kept = {
 }
 
 const SHARED_MS = 2000
-const SHARED_SPEED = 30
+// A round of 5 minutes lasts 30 seconds, so that none closes in a recording.
+const SHARED_SPEED = 10
 
 /** Records the three emulated venues at least so long, stops, and serves what was kept. */
 export async function openEmulatedApi(options: RecordOptions): Promise<EmulatedApi> {

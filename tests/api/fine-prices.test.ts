@@ -63,7 +63,7 @@ beforeAll(async () => {
   wire = books.filter(({ market }) => market === marketId)
   sent = new Set([...books.map(({ book }) => book), ...service.sent.flatMap(answeredBook)])
   rows = await walk(`/v3/venuea-prediction/${marketId}/snapshots?include_orderbook=true`)
-}, 60_000)
+}, 180_000)
 
 afterAll(() => service.close())
 

@@ -46,9 +46,9 @@ export class ApiReader {
   }
 
   /** Waits until a venue has a market with at least this many books. */
-  async untilRecorded(venue: string, books: number): Promise<ListedMarket> {
+  async untilRecorded(venue: string, books: number, filters?: string): Promise<ListedMarket> {
     for (;;) {
-      const market = await this.busiest(venue).catch(() => undefined)
+      const market = await this.busiest(venue, filters).catch(() => undefined)
       if (market !== undefined && market.coverage.observations >= books) return market
       await new Promise((resolve) => setTimeout(resolve, 200))
     }

@@ -85,9 +85,16 @@ describe.each([
   test.skipIf(!existsSync(LIBFAKETIME))(
     'as the operating system says loses no book of any venue',
     async (context) => {
-      const place = await createEmulatedHome(context, { seed: 62, rates: RATES })
+      const now = Date.now()
+      const shiftMs = INTO_ROUND_MS - (now % ROUND_MS)
+      const place = await createEmulatedHome(context, {
+        seed: 62,
+        rates: RATES,
+        start: now + shiftMs,
+      })
       const file = join(place.home, 'time')
-      writeFileSync(file, '+0')
+      const shiftBy = (ms: number): void => writeFileSync(file, `${ms < 0 ? '' : '+'}${ms / 1000}`)
+      shiftBy(shiftMs)
       const recorder = await place.startRecorder({
         LD_PRELOAD: LIBFAKETIME,
         FAKETIME_TIMESTAMP_FILE: file,
@@ -99,7 +106,7 @@ describe.each([
       await until('rows of all venues', RECORDING_MS, async () =>
         Object.values(await rows(recorder)).every((count) => count > ROWS) ? true : undefined,
       )
-      writeFileSync(file, stepMs < 0 ? '-1h' : '+1h')
+      shiftBy(shiftMs + stepMs)
       const before = await rows(recorder)
       await pause(AFTER_STEP_MS)
       const after = await rows(recorder)

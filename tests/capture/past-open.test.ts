@@ -77,4 +77,4 @@ it('fetches the trades of open markets run by run, without losing one', async (t
   expect(peakOf(entries, /^\/trade-api/, 1000)).toBeLessThanOrEqual(20)
   expect(peakOf(entries, /^\/gamma\/markets/, 10_000)).toBeLessThanOrEqual(300)
   expect(peakOf(entries, /^\/data\/trades/, 10_000)).toBeLessThanOrEqual(200)
-}, 200_000)
+}, 300_000)

@@ -218,7 +218,7 @@ describe('the history of venues B and C', () => {
       .ended
     expect(verified).toMatchObject({ code: 0 })
     expect(JSON.parse(verified.out)).toMatchObject({ problems: [] })
-  }, 240_000)
+  }, 400_000)
 
   it('is complete where the archive of venue B has most of it, and takes the rest meanwhile', async (test) => {
     const [venue] = VENUES
@@ -283,5 +283,5 @@ describe('the history of venues B and C', () => {
     const [one] = await withApi({ ...home, data: other }, (api) => readAll(api, venue))
     expect(one!.market.market_id).toBe(ticker)
     expectTruth(venue, one!, emulator.truth.entries)
-  }, 240_000)
+  }, 400_000)
 })

@@ -92,7 +92,7 @@ describe('the docs of the SDK', () => {
       (_, index) => `console.log('example ${index}'); await import('./example-${index}.ts')`,
     )
     writeFileSync(join(folder, 'all.mjs'), all.join('\n'))
-    await waitForTime(60_000)
+    await waitForTime(120_000)
     const [code, out, err] = await execute(process.execPath, ['--no-warnings', 'all.mjs'])
     expect([code, err]).toEqual([0, ''])
     const shown = out.split(/^example \d+$/m).slice(1)
@@ -100,7 +100,7 @@ describe('the docs of the SDK', () => {
     // Each of them prints something.
     expect(shown.filter((text) => text.trim() === '')).toEqual([])
     expect(out).toContain('unknown_market 404 market_ticker')
-  }, 200_000)
+  }, 400_000)
 
   it('list every error of the client', () => {
     const rows = readFileSync(join(root, 'docs/guide/sdk.md'), 'utf8').matchAll(
@@ -121,7 +121,7 @@ describe('the docs of the command line', () => {
     const script = blocksOf('docs/guide/cli.md', 'sh')
       .join('\n')
       .replaceAll(/^priorbook panels .*$/gm, '$& || [ $? -eq 7 ]')
-    await waitForTime(60_000)
+    await waitForTime(120_000)
     const [code, out, err] = await execute('sh', ['-eu', '-c', script], place)
     const said = err.replaceAll('priorbook: no round closed in the range\n', '')
     expect([code, said]).toEqual([0, expect.not.stringContaining('priorbook:')])
@@ -130,7 +130,7 @@ describe('the docs of the command line', () => {
     expect(out).not.toContain('BAD')
     expect(readFileSync(join(place, 'rows.ndjson'), 'utf8')).toContain('"finished"')
     expect(readFileSync(join(place, 'events.ndjson'), 'utf8')).toContain('"type":"book"')
-  }, 170_000)
+  }, 400_000)
 
   it('have a heading for every command and a row for every exit status', () => {
     const text = readFileSync(join(root, 'docs/guide/cli.md'), 'utf8')

@@ -15,9 +15,10 @@ let ticker: string
 beforeEach(async () => {
   emulator = await startEmulator({
     seed: 9,
-    speed: 10,
+    // The pace of books at speed 10, with hours that last: one that ends in a test would leave it without changes.
+    speed: 1,
     venues: ['venueb'],
-    rates: { changes: 20, trades: 0, pauses: 0 },
+    rates: { changes: 200, trades: 0, pauses: 0 },
     log: { memory: true, texts: 'full' },
   })
   address = emulator.addresses.venueb!

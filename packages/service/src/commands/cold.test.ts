@@ -147,21 +147,25 @@ describe('serve with cold.address', () => {
         const { data: markets } = (await list.json()) as { data: { market_id: string }[] }
         return markets.map(({ market_id: id }) => `/v3/venueb/${id}/snapshots?limit=1000`)
       }
-      const [path] = await pathsOf()
-      const first = await ask(path!)
-      expect(first.status).toBe(200)
-      const { data: rows } = (await first.json()) as { data: { id: string }[] }
+      // One that was listed just before it closed has no rows.
+      let [path, rows]: [string, readonly { readonly id: string }[]] = ['', []]
+      for (path of await pathsOf()) {
+        const first = await ask(path)
+        expect(first.status).toBe(200)
+        rows = ((await first.json()) as { data: { id: string }[] }).data
+        if (rows.length > 10) break
+      }
       expect(rows.length).toBeGreaterThan(10)
       // Its raw message is in a file that left this machine.
       expect(globSync(join(address, 'journal/v1/venueb/0000000000000001-*.pbj'))).toHaveLength(1)
-      const audit = path!.replace('snapshots?limit=1000', `audit?id=${rows[3]!.id}`)
+      const audit = path.replace('snapshots?limit=1000', `audit?id=${rows[3]!.id}`)
       const audited = await ask(audit)
       expect(await audited.json()).toMatchObject({ data: { state: 'equal' } })
 
       // Its read took the chunks beside it along. Later segments are not in the cache.
       const moved = await metric('priorbook_cold_chunks')
       await until(async () => (await metric('priorbook_cold_chunks')) > moved + 8)
-      const others = (await pathsOf()).slice(1)
+      const others = (await pathsOf()).filter((other) => other !== path)
       renameSync(address, `${address}.away`)
       await until(async () => (await metric('priorbook_cold_failing')) === 1)
       const recorded = await metric('priorbook_rows_total')
@@ -175,7 +179,7 @@ describe('serve with cold.address', () => {
       expect([...statuses]).toContain(503)
       renameSync(`${address}.away`, address)
       await until(async () => (await metric('priorbook_cold_failing')) === 0)
-      const again = (await (await ask(path!)).json()) as { data: unknown[] }
+      const again = (await (await ask(path)).json()) as { data: unknown[] }
       expect(again.data).toEqual(rows)
       expect(await end()).toBe(0)
       expect(await call(data, 'verify', '--journal')).toMatchObject({ problems: [] })
