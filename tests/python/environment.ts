@@ -71,3 +71,5 @@ function installWheel(python: string): void {
 function run(program: string, args: readonly string[], cwd = root): void {
   execFileSync(program, args, { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
 }
+
+if (import.meta.main) preparePython()
