@@ -116,6 +116,12 @@ export class SocketPool<Socket extends PooledSocket> {
     return this.#socketOf.get(key)
   }
 
+  /** How many more keys all sockets together can have. */
+  get room(): number {
+    const { keysPerSocket, maxSlot = MAX_SLOT } = this.#options
+    return maxSlot * keysPerSocket - this.#socketOf.size
+  }
+
   get status(): ConnectorStatus['sockets'] {
     return [...this.#sockets.values()].map((socket) => {
       const { slot, link, keys, subscriptions = keys.size } = socket

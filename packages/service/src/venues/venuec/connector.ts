@@ -407,6 +407,7 @@ export class VenueCConnector implements Connector {
       gone.push(...this.#books.unwatch(market))
     }
     if (gone.length > 0) this.#sockets.remove(gone)
+    this.#sockets.addHomeless(this.#selection.held.full)
     this.#polled.follow(polled)
     this.#closeUnfollowed(polled)
     if (this.#selection.forget(over)) this.#isReviewDue = true

@@ -59,6 +59,19 @@ export class TokenSockets {
     )
   }
 
+  /** Subscribes those tokens that had no socket, as many as there is room for now; `total` as in `add`. */
+  addHomeless(total: number): void {
+    if (this.#homeless.size === 0) return
+    const tokens = [...this.#homeless].slice(0, Math.max(0, this.#pool.room))
+    const still = new Set(
+      this.#pool.spread(
+        tokens.map((token) => [token]),
+        total,
+      ),
+    )
+    for (const token of tokens) if (!still.has(token)) this.#homeless.delete(token)
+  }
+
   remove(tokens: readonly string[]): void {
     this.#pool.remove(tokens)
     for (const token of tokens) this.#homeless.delete(token)
