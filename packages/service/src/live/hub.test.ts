@@ -39,7 +39,7 @@ function createHub(store: GrowingSource): Setup {
 }
 
 function noPoints() {
-  return { books: new Map<string, number>(), trades: new Map(), budget: { rows: 1e6 } }
+  return { books: new Map<string, number>(), trades: new Map(), start: 0, budget: { rows: 1e6 } }
 }
 
 type Following = Setup & {

@@ -102,15 +102,16 @@ export class Join {
     const { subscriber, style, datasets } = this.subscription
     const { instrument, context, lastTrade } = feed
     const { venue, key } = instrument
-    const { budget } = this.points
+    const { budget, start } = this.points
     let after = this.points.trades.get(key)
     if (after === undefined || !datasets.has('trades')) return null
-    // Unknown or too many trades are skipped: the next one names the client's last trade.
+    // Unknown, too many or too old trades are skipped: the next one names the client's last trade.
     if (after > lastTrade || lastTrade - after > budget.rows) return toPrevious(after)
     while (after < lastTrade) {
       const page = await store.trades({ venue, key, order: 'asc', after, limit: PAGE })
       for (const [row, ordinal] of page.ordinals.entries()) {
         if (ordinal > lastTrade) break
+        if (page.rows.received[row]! < start) return toPrevious(after)
         subscriber.send(style.trade(context, page.rows, row, ordinal, toPrevious(after)))
         subscriber.rows++
         after = ordinal

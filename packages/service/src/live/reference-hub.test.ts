@@ -81,6 +81,7 @@ class Client {
       gap: ({ afterSequence, end }) => said(`gap after ${afterSequence}${end ? ', ended' : ''}`),
       wants: () => true,
       resume: new Map(resume === undefined ? [] : [[KEY, resume]]),
+      start: 0,
       budget: { rows: 100_000 },
     }
   }

@@ -31,6 +31,8 @@ export type ReferenceSubscription = {
   wants(instrument: Instrument): boolean
   /** The last prices that the client has from an earlier connection, by key. */
   readonly resume: ReadonlyMap<string, number>
+  /** When the history begins that the client may read: older prices are not sent again; microseconds. */
+  readonly start: number
   /** Prices that may still be sent again, shared by all subscriptions of a connection. */
   readonly budget: { rows: number }
 }
@@ -305,9 +307,11 @@ class ReferenceJoin {
   private readonly member: ReferenceSubscription
   private readonly sent = new PublishedGaps()
   /** The first price whose gaps are sent, the price up to which all is sent, and the member's last one. */
-  private readonly from: number
+  private from: number
   private after: number
   private previous: number | null
+  /** True while the prices after the member's last one are to be sent. */
+  private isResumed: boolean
 
   constructor(store: StoreReader, series: ReferenceSeries, member: ReferenceSubscription) {
     const { last, instrument } = series
@@ -316,6 +320,7 @@ class ReferenceJoin {
     this.store = store
     this.series = series
     this.member = member
+    this.isResumed = isResumed
     this.from = isResumed ? had : last
     this.after = isResumed ? had : Math.max(0, last - 1)
     this.previous = had === undefined || had === 0 || had > last ? null : had
@@ -336,6 +341,13 @@ class ReferenceJoin {
     const { series, member } = this
     const { subscriber, budget } = member
     const page = await readPrices(this.store, series.instrument, this.after)
+    if (this.isResumed && (page.rows.received[0] ?? Infinity) < member.start) {
+      // As where they are too many: the newest one follows the member's last one.
+      this.isResumed = false
+      this.from = series.last
+      this.after = Math.max(0, series.last - 1)
+      return
+    }
     const gaps = await this.readGaps(page.ordinals.at(-1) ?? this.after)
     for (const [row, ordinal] of page.ordinals.entries()) {
       if (ordinal > series.last) break

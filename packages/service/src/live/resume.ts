@@ -98,7 +98,7 @@ export class Resume {
       for (let row = run.from; row < run.to; row++) {
         if (cursor.sequence === 0 && this.last > 0) cursor.jumpBefore(run, row)
         const sequence = run.firstSequence + row
-        if (sequence !== this.last + 1) return false
+        if (sequence !== this.last + 1 || run.columns.received[row]! < points.start) return false
         // A gap before the first row follows the snapshot.
         if (this.last > 0) this.encodeGapsBefore(sequence, frames)
         const single = cursor.step(run, row)

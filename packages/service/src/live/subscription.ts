@@ -58,6 +58,8 @@ export interface LiveStyle {
 export type ResumePoints = {
   readonly books: ReadonlyMap<string, number>
   readonly trades: ReadonlyMap<string, number>
+  /** When the history begins that the client may read: older rows are not sent again; microseconds. */
+  readonly start: number
   /** Rows that may still be sent again, shared by all subscriptions of a connection. */
   readonly budget: { rows: number }
 }

@@ -57,7 +57,8 @@ export class ReferenceSubscriptions {
     const style = toStyle(request.style)
     const { subscriber } = this.output
     const { budget } = this
-    const subscription = { subscriber, ...style, wants, resume: request.resume, budget }
+    const start = grant.windowStart(context.now())
+    const subscription = { subscriber, ...style, wants, resume: request.resume, start, budget }
     this.open.set(id, subscription)
     try {
       await references.subscribe(subscription, (instruments) => {

@@ -139,6 +139,7 @@ async function createSetup(seed: number): Promise<Setup> {
       hub.start(subscription, instruments, {
         books: new Map(),
         trades: new Map(),
+        start: 0,
         budget: { rows: 1000 },
       }),
     )

@@ -1,5 +1,8 @@
-import type { Micros } from '@priorbook/sdk/domain'
-import { describe, expect, it } from 'vitest'
+import { DAY_MICROS, type Micros } from '@priorbook/sdk/domain'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { ManualClock } from '../../lib/clock.testing.ts'
 import { openEmbeddedStore } from '../../store/embedded/open.ts'
 import { ModelStore } from '../../store/store-model.testing.ts'
@@ -304,6 +307,51 @@ describe('a client that reconnects', () => {
         expect(received.map((gap) => gap.after_sequence)).toContain(afterSequence)
       }
     }
+  })
+
+  it('gets no row again that its plan does not reach', async () => {
+    const week = {
+      rank: 1,
+      venues: [venue],
+      assets: null,
+      days: 7,
+      per_second: null,
+      per_minute: null,
+      features: [],
+    }
+    const path = mkdtempSync(join(tmpdir(), 'priorbook-plans-'))
+    onTestFinished(() => rmSync(path, { recursive: true }))
+    writeFileSync(join(path, 'plans.json'), JSON.stringify({ plans: { week } }))
+    const script = new Script(5)
+    const time = { now: script.now as Micros }
+    const store = openEmbeddedStore({ file: join(path, 'tape.db') })
+    onTestFinished(() => store.close())
+    const model = new ModelStore(script.books)
+    await write(store, model, script.take(30))
+    time.now = script.now as Micros
+    const test = await start({ path, store, now: () => time.now, empty: true })
+    const last = (await rowsByRest(test)).length
+    const resume = { [KEY]: 1, [`${KEY}/trade`]: 1 }
+    const follow = async (id: string): Promise<readonly AnyMessage[]> => {
+      const client = await test.connect(test.keyOf('week'))
+      client.send({ ...SUBSCRIBE, id, resume })
+      await client.next('snapshots_done')
+      const messages = [...client.messages]
+      client.socket.terminate()
+      await client.close()
+      return messages
+    }
+    const sequences = (messages: readonly AnyMessage[]): unknown[] =>
+      booksOf(messages).map(({ sequence }) => sequence)
+    const within = await follow('within')
+    expect(sequences(within)).toEqual(Array.from({ length: last - 1 }, (_, at) => at + 2))
+    expect(within.filter(({ type }) => type === 'trade').length).toBeGreaterThan(0)
+
+    time.now = (time.now + 8 * DAY_MICROS) as Micros
+    const after = await follow('after')
+    expect(after.find(({ type }) => type === 'resync')).toMatchObject({ reason: 'resume_too_old' })
+    expect(sequences(after)).toEqual([last])
+    expect(after.filter(({ type }) => type === 'trade')).toEqual([])
   })
 
   it('gets a resync when its rows are gone, too many, or never existed', async () => {

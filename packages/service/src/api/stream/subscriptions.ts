@@ -79,7 +79,7 @@ export class Subscriptions {
       return
     }
     // The next request does not wait for the snapshots, which are sent as fast as they are read.
-    this.start(request, subscription, selection, late).catch((error: unknown) => {
+    this.start(request, grant, subscription, selection, late).catch((error: unknown) => {
       this.end(id, subscription)
       this.output.sendError(error, id)
     })
@@ -132,11 +132,13 @@ export class Subscriptions {
 
   private async start(
     { id, datasets, resume }: SubscriptionChoice,
+    grant: PlanGrant,
     subscription: Subscription,
     { markets, instruments }: Selection,
     late: readonly Instrument[],
   ): Promise<void> {
-    const { hub } = this.services
+    const { hub, context } = this.services
+    const start = grant.windowStart(context.now())
     const { subscriber } = this.output
     for (const { record } of datasets.has('markets') ? markets : []) {
       const market = await hub.marketRecord(record.venue, record.marketId)
@@ -144,7 +146,7 @@ export class Subscriptions {
       subscriber.send(subscription.style.market(market))
       await subscriber.room()
     }
-    const points = { ...resume, budget: this.resumeBudget }
+    const points = { ...resume, start, budget: this.resumeBudget }
     await hub.start(subscription, instruments, points)
     await this.startLate(subscription, late, points)
     if (hub.has(subscription)) this.output.send({ type: 'snapshots_done', id })
