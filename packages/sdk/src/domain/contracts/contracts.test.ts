@@ -29,6 +29,30 @@ const idOf = (record: MarketRecord): string | undefined => {
 const compare = (...records: readonly MarketRecord[]) =>
   compareMembers(records.map((record) => ({ record, terms: deriveTerms(record)?.terms })))
 
+describe('terms of long texts', () => {
+  // Patterns that take quadratic time would need minutes.
+  const LONG = 200_000
+
+  it('are found, and take no longer than reading them', () => {
+    const before = 'a'.repeat(LONG)
+    const describe = (description: string): MarketRecord =>
+      roundOfA({ native: { ...roundOfA().native, market: { description } } })
+    const tieOf = (record: MarketRecord) => deriveTerms(record)!.terms.tie
+    expect(tieOf(describe(`${before}. A tie resolves 50-50. Or so.`))).toMatchObject({
+      value: 'half',
+      evidence: { said: 'A tie resolves 50-50.' },
+    })
+    const [unsaid, unended] = [describe(before), describe(`${before} 50-50`)].map(tieOf)
+    expect(unsaid).toEqual(unended)
+    expect(unsaid).not.toEqual(tieOf(describe('A tie resolves 50-50.')))
+    const source = 'binance.com/'.repeat(LONG / 12)
+    const resolution = { state: 'none', source } as const
+    expect(deriveTerms(roundOfC({ resolution }))!.terms.settlement_source).toMatchObject({
+      value: source,
+    })
+  })
+})
+
 describe('the id of a contract', () => {
   it('carries asset, window and close, and the length of a window that its name does not say', () => {
     const round = { kind: 'up_down', asset: 'BTC', window: '15m', closes: CLOSES } as const

@@ -59,9 +59,16 @@ function sourceOf(provider: string | undefined, feed: string | undefined): Term 
   return fromRecord('native variantData', `${provider} ${feed}`, `${name} ${pair}`)
 }
 
+// Plain searches: a pattern for it takes quadratic time over a long text of the venue.
+function sentenceWith(words: string, text: string): string | undefined {
+  const at = text.indexOf(words)
+  const end = at < 0 ? -1 : text.indexOf('.', at)
+  return end < 0 ? undefined : text.slice(text.lastIndexOf('.', at) + 1, end + 1)
+}
+
 function tieOf({ native }: MarketRecord): Term {
   for (const part of ['market', 'topic', 'category'] as const) {
-    const [sentence] = /[^.]*50-50[^.]*\./.exec(nativeText(native[part], 'description') ?? '') ?? []
+    const sentence = sentenceWith('50-50', nativeText(native[part], 'description') ?? '')
     if (sentence !== undefined) {
       return fromRecord(`native.${part}.description`, sentence.trim(), 'half')
     }

@@ -76,12 +76,15 @@ function roundTie(record: MarketRecord): Term {
 
 const STREAM = /data\.chain\.link\/streams\/([a-z0-9]+)-([a-z]+)/
 const EXCHANGE = /binance\.com\/[^?]*trade\/([A-Z0-9]+)_([A-Z]+)/
+// The patterns take quadratic time over a long text, and no address that they know is longer.
+const ADDRESS_CHARACTERS = 1_000
 
 function sourceOf(record: MarketRecord): Term {
   const address = record.resolution?.source
   if (address === undefined) return UNKNOWN
-  const [, coin, unit] = STREAM.exec(address) ?? []
-  const [, base, quote] = EXCHANGE.exec(address) ?? []
+  const start = address.slice(0, ADDRESS_CHARACTERS)
+  const [, coin, unit] = STREAM.exec(start) ?? []
+  const [, base, quote] = EXCHANGE.exec(start) ?? []
   const name =
     coin !== undefined
       ? `Chainlink ${coin.toUpperCase()}/${unit!.toUpperCase()}`
