@@ -27,6 +27,8 @@ import { contextOfRow, exactUnits, headOf, idOf, invalid } from './row-json.ts'
 
 const EVERYTHING: Span = { start: 0, end: Infinity }
 const LINE_FEED = 10
+// Far above what a row of the deepest book takes: a file without line feeds is not collected in memory.
+const MAX_LINE_BYTES = 32 << 20
 
 /**
  * Reads an NDJSON download and packs its rows into chunks, which take a fiftieth of the space. When it
@@ -96,6 +98,8 @@ class LineSplitter {
       from = end
     }
     if (from < bytes.length) this.partial = concat(this.partial, bytes.subarray(from))
+    if (this.partial.length > MAX_LINE_BYTES)
+      throw truncated('a line of it is too long to be a row')
   }
 }
 

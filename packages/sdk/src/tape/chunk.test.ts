@@ -6,6 +6,7 @@ import { ORIGINS, PriorbookError, VENUE_IDS } from '../domain/index.ts'
 import { BookDecoder, BookEncoder } from './book-codec.ts'
 import { ByteWriter } from './bytes.ts'
 import {
+  assembleChunk,
   CHUNK_KINDS,
   chunkHash,
   columnOf,
@@ -55,6 +56,19 @@ describe('a chunk', () => {
     const { bytes } = encodeChunk(aPlainHeader, [zeros(24), zeros(200), noise], platform)
     const { sections } = openChunk(bytes, platform)
     expect(sections.map(({ packed }) => packed)).toStrictEqual([false, true, false])
+  })
+
+  it('is refused where its columns are more or longer than any store writes', () => {
+    // What each of them takes on disk is little.
+    const small = { ...platform, compress: () => new Uint8Array(8192) }
+    const long = { length: 200 << 20 } as Uint8Array
+    const head = openChunk(encodeChunk(aPlainHeader, [], raw).bytes, raw).headerBytes
+    const open = (columns: readonly Uint8Array[]) => () =>
+      openChunk(assembleChunk(head, columns, small), platform)
+    expect(open([long])).not.toThrow()
+    expect(open([long, long])).toThrow('too long')
+    expect(open(Array.from({ length: 65 }, () => new Uint8Array(1)))).toThrow('too many')
+    expect(() => encodeChunk(aPlainHeader, [long, long], small)).toThrow('too many for one chunk')
   })
 
   it('can contain the hash of the chunk before', () => {

@@ -70,6 +70,7 @@ const MAGIC = 0x31544250 // "PBT1", little-endian
 // Bounds of what a reader allocates, far above what a store writes (1,024 rows).
 const MAX_ROWS = 1 << 20
 const MAX_RAW = 1 << 28
+const MAX_COLUMNS = 64
 // Max ratio of zstd: 4 bytes give 128 KiB. A small blob cannot decompress to gigabytes.
 const MAX_RATIO = 1 << 15
 
@@ -82,7 +83,7 @@ export function encodeChunk(
   columns: readonly Uint8Array[],
   platform: TapePlatform,
 ): EncodedChunk {
-  if (header.count > MAX_ROWS || columns.some(({ length }) => length > MAX_RAW)) {
+  if (header.count > MAX_ROWS || columns.reduce((sum, { length }) => sum + length, 0) > MAX_RAW) {
     throw new PriorbookError('unrepresentable', `${header.count} rows are too many for one chunk`)
   }
   const { head } = scratch
@@ -131,10 +132,14 @@ export function openChunk(bytes: Uint8Array, platform: TapePlatform): Chunk {
   const header = parseHeader(headerBytes)
   const sections: Section[] = []
   const count = reader.varint()
+  if (count > MAX_COLUMNS) throw corrupt('it has too many columns')
+  let bytesInAll = 0
   for (let index = 0; index < count; index++) {
     const rawLength = reader.varint()
     const packedLength = reader.varint()
     checkLengths(rawLength, packedLength)
+    bytesInAll += rawLength
+    if (bytesInAll > MAX_RAW) throw corrupt('its columns are too long')
     const packed = packedLength > 0
     sections.push({ rawLength, packed, stored: reader.raw(packed ? packedLength : rawLength) })
   }
