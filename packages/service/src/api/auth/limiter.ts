@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { Problem } from '@priorbook/sdk/wire'
+import { BoundedMap } from '../../lib/bounded-map.ts'
 import type { LimitState } from '../route.ts'
 import type { Plan } from './plans.ts'
 import { COUNTER_BYTES, hit, lookAt, windowSeconds, type WindowLimit } from './sliding-window.ts'
@@ -41,6 +42,8 @@ const GIVE_UP_MS = 250
 const FORGET_MS = 120_000
 // How often the number of nodes is read.
 const NODES_MS = 1_000
+// One that is forgotten is refused again by its counters.
+const REFUSED_KEPT = 10_000
 
 /**
  * Opens the counters, which are shared by all processes and survive restarts. Where the file cannot be
@@ -59,7 +62,10 @@ export function openLimiter(file: string, onTrouble: (why: string) => void = () 
 export class Limiter {
   readonly #counters: Counters
   readonly #onTrouble: (why: string) => void
-  readonly #refused = new Map<string, { readonly plan: Plan; readonly admission: Admission }>()
+  readonly #refused = new BoundedMap<
+    string,
+    { readonly plan: Plan; readonly admission: Admission }
+  >(REFUSED_KEPT)
   /** The counters as last seen, for when the file cannot be used. */
   readonly #own = new Map<string, DataView>()
   #cleanedMs = 0

@@ -1,4 +1,3 @@
-import { isIP } from 'node:net'
 import { printMicros, toMicros, type Micros } from '@priorbook/sdk/domain'
 import {
   Problem,
@@ -56,7 +55,7 @@ export function createSignup(options: SignupOptions): OwnAnswer {
         return
       }
       const nowMs = now() / 1000
-      const who = `signup ${networkOf(clientAddress(request))}`
+      const who = `signup ${clientAddress(request)}`
       const admission = await access.limiter.admit(who, limit, nowMs)
       if (admission !== undefined) {
         pending.headers = limitHeaders(admission, nowMs)
@@ -112,16 +111,6 @@ function parse(body: unknown): SignupRequestJson {
     throw wrong('name', `is not text of at most ${MAX_NAME} characters`)
   }
   return { challenge, nonce, ...(name === undefined ? {} : { name }) }
-}
-
-// Who has an IPv6 address has a whole network of 2^64 of them.
-function networkOf(address: string): string {
-  if (isIP(address) !== 6) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  const after = tail === undefined || tail === '' ? [] : tail.split(':')
-  const zeros = tail === undefined ? 0 : 8 - groups.length - after.length
-  return [...groups, ...Array<string>(zeros).fill('0'), ...after].slice(0, 4).join(':')
 }
 
 function wrong(param: string, why: string): Problem {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { toMicros, type Micros } from '@priorbook/sdk/domain'
 import type { SignupChallengeJson, SignupJson } from '@priorbook/sdk/wire'
 import { describe, expect, it } from 'vitest'
+import { createClientAddress } from '../../lib/client-address.ts'
 import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
 import { CONTROL_FILE, openControl } from '../auth/control.ts'
 import { adoptSecret, exportKeys, importKeys } from '../auth/shared-keys.ts'
@@ -38,7 +39,7 @@ async function open(
     signup: { bits: BITS, perMinute, keys },
     ...place,
     // As behind a proxy that is trusted.
-    clientAddress: ({ headers }) => String(headers['x-forwarded-for'] ?? '192.0.2.1'),
+    clientAddress: createClientAddress(['127.0.0.1']),
   })
   const from = (address: string) => ({ 'x-forwarded-for': address })
   return {

@@ -14,7 +14,7 @@ import type { StoreReader } from '../../store/store.ts'
 import type { Access } from '../auth/access.ts'
 import type { PlanGrant } from '../auth/grant.ts'
 import { redactKeys } from '../auth/key-text.ts'
-import type { ClientAddress } from '../../lib/client-address.ts'
+import { socketAddress, type ClientAddress } from '../../lib/client-address.ts'
 import { hostProblem, toProblem, toProblemResponse } from '../http/problem.ts'
 import type { RequestLog } from '../http/log.ts'
 import { instrumentOf } from '../markets/instruments.ts'
@@ -206,7 +206,7 @@ export class StreamServer {
         if (this.sessions.size === 0) this.onEmpty?.()
       }
       const services = this.servicesOf(context)
-      const address = this.options.clientAddress?.(request)
+      const address = (this.options.clientAddress ?? socketAddress)(request)
       const client = { socket: peer, raw, window: windowOf(this.accepted.get(request)) }
       const session = new StreamSession(id, services, client, onGone, address)
       this.sessions.add(session)
