@@ -77,6 +77,8 @@ export async function resolveScope(
   const end = toMicros(Math.min(request.end, now))
   const start = toMicros(Math.min(Math.max(request.start, window), end))
   const plan = new PlanFilter(grant)
+  // Before the lists of markets, which take longer.
+  const references = await limitReferences(context, grant, request, end)
   const states = await selectMarkets(context, plan, request.selectors, { start, end })
   const instruments: MarketInstrument[] = []
   for (const { record } of states) instruments.push(...(await instrumentsOf(context, record)))
@@ -94,7 +96,6 @@ export async function resolveScope(
     return { venue, marketId, lastRevision: revision }
   })
   markets.sort((a, b) => compareText(a.venue, b.venue) || compareText(a.marketId, b.marketId))
-  const references = await limitReferences(context, grant, request, end)
   const notices = noticesOf(context, plan, request, now)
   return { start, end, streams, references, markets, notices }
 }
@@ -140,12 +141,17 @@ async function selectMarkets(
     }
     chosen.set(name, state)
   }
+  // A family that is named again has nothing new.
+  const families = new Set<string>()
   for (const selector of selectors) {
     const { venue, market_id: id } = selector
     if (id !== undefined) {
       add(await findNamedMarket(context, plan.grant, venue, id))
       continue
     }
+    const text = JSON.stringify(selector)
+    if (families.has(text)) continue
+    families.add(text)
     const family = await findFamily(context, plan.grant, selector)
     for await (const state of marketsWithRows(context, plan, family, range)) {
       add(state)

@@ -93,7 +93,8 @@ export async function selectMarkets(
   }
   const { venue } = selector
   const over: Instrument[] = []
-  for (const key of known) {
+  // A market that is named has all its instruments already.
+  for (const key of selector.market_id === undefined ? known : []) {
     if (instruments.has(key) || instruments.size > most) continue
     await yielder.yieldIfDue()
     const facts = await context.store.instrument({ venue, key })

@@ -2,9 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import type { Micros } from '@priorbook/sdk/domain'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
+import { WebSocket } from 'ws'
 import { ManualClock } from '../../lib/clock.testing.ts'
-import type { EmbeddedStore } from '../../store/embedded/open.ts'
+import { openEmbeddedStore, type EmbeddedStore } from '../../store/embedded/open.ts'
+import { createTempFolder } from '../../store/embedded/temp-folder.testing.ts'
 import { createRecord, INSTRUMENTS } from '../../store/store-script.testing.ts'
 import { createTestServer, type TestServer } from '../server.testing.ts'
 import type { ApiServerOptions } from '../server.ts'
@@ -371,6 +373,38 @@ describe('a connection', () => {
     expect(pulse()).toMatchObject({ connections: 1, subscriptions: 1 })
     next.socket.terminate()
     await expect.poll(() => pulse()).toMatchObject({ connections: 0, subscriptions: 0 })
+  })
+
+  it('is not read while many of its requests wait, and all of them are answered', async () => {
+    let release = (): void => undefined
+    const gate = new Promise<void>((resolve) => (release = resolve))
+    const folder = createTempFolder()
+    const own = openEmbeddedStore({ file: join(folder, 'tape.db') })
+    onTestFinished(() => own.close())
+    const store = new Proxy(own, {
+      get(target, name) {
+        const value: unknown = Reflect.get(target, name)
+        if (typeof value !== 'function') return value
+        const bound = value.bind(target) as (...all: unknown[]) => unknown
+        return name !== 'market'
+          ? bound
+          : async (...all: unknown[]) => gate.then(() => bound(...all))
+      },
+    })
+    const test = await start({ store })
+    const pauses = vi.spyOn(WebSocket.prototype, 'pause')
+    const resumes = vi.spyOn(WebSocket.prototype, 'resume')
+    onTestFinished(() => void vi.restoreAllMocks())
+    const client = await connected(test)
+    client.send(SUBSCRIBE)
+    for (let count = 0; count < 100; count++) client.send({ op: 'ping', nonce: String(count) })
+    await expect.poll(() => pauses.mock.calls.length).toBe(1)
+    expect(resumes).not.toHaveBeenCalled()
+    expect(client.messages.map(({ type }) => type)).toEqual(['welcome'])
+    release()
+    const pongs = (): unknown[] => client.messages.filter(({ type }) => type === 'pong')
+    await client.until(() => pongs().length === 100)
+    expect(resumes).toHaveBeenCalled()
   })
 
   it('continues when a subscription cannot be opened, and may retry', async () => {

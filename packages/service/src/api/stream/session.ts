@@ -31,6 +31,8 @@ type CloseReason = keyof typeof STREAM_CLOSE_CODES
 // Messages per second that a client may send, and how many at once.
 const MESSAGE_RATE = 50
 const MESSAGE_BURST = 200
+// How many messages of a client wait at most before its socket is read on.
+const MAX_WAITING = 16
 // How often the use of a key is noted.
 const USAGE_MS = 5000
 // How long a client may take to answer a close before its socket is cut.
@@ -61,6 +63,8 @@ export class StreamSession {
   private readonly requests = new SerialQueue()
   private readonly openedMs: number
   private usageMs: number
+  /** How many messages were received and are not answered yet. */
+  private waiting = 0
   private isGone = false
 
   constructor(
@@ -193,9 +197,16 @@ export class StreamSession {
       this.refuse(new StreamProblem('message_too_large'), 'message_too_large')
       return
     }
+    this.waiting++
+    // The client's next messages wait in its own buffers and those of the system, not in this process.
+    if (this.waiting === MAX_WAITING) this.socket.pause()
     this.requests
       .run(() => this.handle(bytes, isBinary))
       .catch((error: unknown) => this.output.logError(error))
+      .finally(() => {
+        this.waiting--
+        if (this.socket.isPaused && this.waiting < MAX_WAITING) this.socket.resume()
+      })
   }
 
   private async handle(bytes: Buffer, isBinary: boolean): Promise<void> {
