@@ -44,10 +44,11 @@ const NATIVE = { viteModuleRunner: false, nodeLoader: false }
 
 export default defineConfig({
   test: {
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Limits find what never ends; they do not judge how fast a machine is.
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     // What is waited for may take its time: by default a machine that stands still for a second fails.
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
     pool: 'forks',
     globalSetup: ['tests/shared-scratch.ts'],
     projects: [
@@ -97,14 +98,12 @@ export default defineConfig({
           include: [BROWSER],
           // Pages wait for frames and servers half of the time.
           maxWorkers: 2,
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
         },
       },
       { extends: true, test: { name: 'peers', include: [PEERS] } },
       {
         extends: true,
-        test: { name: 'clients', include: [CLIENTS], testTimeout: 180_000, experimental: NATIVE },
+        test: { name: 'clients', include: [CLIENTS], experimental: NATIVE },
       },
       {
         extends: true,
@@ -134,7 +133,6 @@ export default defineConfig({
           globalSetup: ['tests/cluster/setup.ts'],
           // Databases that fail over and recorders that take over: a file waits half of the time.
           maxWorkers: 2,
-          testTimeout: 120_000,
           hookTimeout: 300_000,
           experimental: NATIVE,
         },

@@ -45,7 +45,7 @@ beforeAll(async () => {
   expect(report.orders.reasons).toEqual({ in_gap: 1 })
   expect(report.fills_kept.length).toBeGreaterThan(1)
   expect(report.queue.length).toBeGreaterThan(0)
-}, 60_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 

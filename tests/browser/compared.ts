@@ -57,7 +57,7 @@ export async function expectInstant(
   at: string,
 ): Promise<void> {
   const expected = await instantOf(api, contract, at)
-  await expect.poll(() => shownInstant(page), { timeout: 15_000 }).toEqual(expected)
+  await expect.poll(() => shownInstant(page)).toEqual(expected)
 }
 
 /** Everything of an instant as the interface answers it. */

@@ -49,7 +49,7 @@ const [command, ...first] = npm === '' ? ['npm'] : [process.execPath, npm]
 process.exit(spawnSync(command, [...first, ...args], { stdio: 'inherit' }).status ?? 1)
 `,
   )
-}, 60_000)
+})
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -211,5 +211,5 @@ for (const file of globSync('*.tgz', { cwd: ${JSON.stringify(kept)} })) {
     for (const args of published) {
       expect(args.slice(2)).toEqual(['--provenance', '--access', 'public', '--tag', 'latest'])
     }
-  }, 60_000)
+  })
 })

@@ -158,7 +158,7 @@ describe('the installed server', () => {
     expect((await get('/guides', { accept: 'text/html' })).status).toBe(200)
     expect((await get('/v3/openapi.json')).status).toBe(200)
     expect((await get('/v3/demo/venueb/markets?limit=1')).status).toBe(200)
-  }, 60_000)
+  })
 
   it('is read by a typed program and by plain JavaScript', async () => {
     // A market is listed before its first book comes.
@@ -184,7 +184,7 @@ console.log(books > 0)
       })
       expect([name, status, stdout, stderr]).toEqual([name, 0, 'true\n', ''])
     }
-  }, 60_000)
+  })
 
   it('runs a backtest of a strategy that lies outside of any project', async () => {
     // A market with enough rows, so that the strategy has seen a book. Of these, the one that closes last is chosen:

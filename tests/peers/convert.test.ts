@@ -123,7 +123,7 @@ describe.skipIf(recordings === '' || PYTHON === undefined)('converted recordings
         Number(row['local_timestamp']),
       ])
       expect(told).toEqual(trades)
-    }, 60_000)
+    })
   }
 })
 

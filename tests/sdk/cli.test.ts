@@ -181,7 +181,7 @@ describe('commands that read', () => {
       const { bids, asks } = bodies[index]!
       expect([book['bids'], book['asks']]).toEqual([bids, asks])
     }
-  }, 60_000)
+  })
 
   it('end at Ctrl-C while a replay waits for the recorded pace, of files and over the socket', async () => {
     const { first, last } = api.busiest.venueb
@@ -195,7 +195,7 @@ describe('commands that read', () => {
       expect(shown.length).toBeGreaterThan(0)
       expect(shown.length).toBeLessThan(api.busiest.venueb.rows)
     }
-  }, 60_000)
+  })
 
   it('watch without a terminal, line by line, until they are stopped', async () => {
     const watched = await spawnProgram(['watch', market, '--json'], 500)
@@ -452,7 +452,7 @@ describe('downloads', () => {
     const whole = readFileSync(cut)
     expect((await run(['verify', cut])).status).toBe(0)
     expect(whole.toString().trimEnd().split('\n').at(-1)).toContain('"type":"receipt"')
-  }, 60_000)
+  })
 
   it('go on in a second run from what the first one left', async () => {
     const range = [
@@ -491,7 +491,7 @@ describe('downloads', () => {
     // The range may be final by now, or not: a file is never replaced without --force.
     expect([0, 2]).toContain(third.status)
     expect((await run([...args, '--force'])).status).toBe(0)
-  }, 60_000)
+  })
 
   it('do not keep a part that is not the beginning of the file', async () => {
     const range = [
@@ -520,7 +520,7 @@ describe('downloads', () => {
     expect(existsSync(spoiled)).toBe(false)
     expect((await run(args)).status).toBe(0)
     expect((await run(['verify', spoiled])).status).toBe(0)
-  }, 60_000)
+  })
 
   it('of nothing say why', async () => {
     const { status, err } = await run([

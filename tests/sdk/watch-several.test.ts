@@ -34,7 +34,7 @@ describe('priorbook watch of several markets', () => {
   it('prints a line per row of each market, until all are resolved', async () => {
     const { run, store, server } = await serve()
     const watching = run('watch', B, C)
-    await expect.poll(() => server.stream.pulse().subscriptions, { timeout: 20_000 }).toBe(2)
+    await expect.poll(() => server.stream.pulse().subscriptions).toBe(2)
     const [b, c] = [new MarketWriter(store, roundOfB()), new MarketWriter(store, roundOfC())]
     await b.book(121, [['0.42', '1300']], [['0.46', '1']])
     await b.record({ ...roundOfB(), status: 'resolved' }, 122)

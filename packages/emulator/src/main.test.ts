@@ -47,7 +47,7 @@ describe('priorbook-emulator', () => {
       const markets = await fetch(`${told['venueb']!['rest']}/markets?status=open`)
       return ((await markets.json()) as { markets: unknown[] }).markets.length
     }
-    await expect.poll(countOpen, { timeout: 10_000 }).toBe(4)
+    await expect.poll(countOpen).toBe(4)
     child.kill('SIGTERM')
     expect(await ended).toBe(0)
     const lines = readFileSync(log, 'utf8').trim().split('\n')

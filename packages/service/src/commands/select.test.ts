@@ -70,7 +70,6 @@ describe('priorbook-server select', () => {
 describe('serve with rules', () => {
   it.each(['one', 'venue'])(
     'changes them on SIGHUP, and says what that means for each market (processes: %s)',
-    { timeout: 90_000 },
     async (processes) => {
       const data = join(scratch, `data-${processes}`)
       const file = configured('served.json', [{ series: 'KXBTC15M', tier: 'full' }])

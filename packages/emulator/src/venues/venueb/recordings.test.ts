@@ -125,7 +125,7 @@ describe.skipIf(folder === undefined)('venue B beside its recordings', () => {
           sorted(await get(address, `/markets/${ticker}/orderbook`)),
         ),
       )
-    await expect.poll(books, { timeout: 10_000 }).toContainEqual(full)
+    await expect.poll(books).toContainEqual(full)
     expect([...new Set((await books()).flat())].filter((one) => !full.includes(one))).toEqual([])
   })
 })
