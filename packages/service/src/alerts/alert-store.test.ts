@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { parseAlertRule } from '@priorbook/sdk/alerts'
 import { toMicros } from '@priorbook/sdk/domain'
 import { describe, expect, it, onTestFinished } from 'vitest'
@@ -15,12 +16,16 @@ const RULE = parseAlertRule({
 const EVENT: NewEvent = newEvent({ kind: 'test', name: null, time: '2026-08-11T00:00:00.000000Z' })
 const FAR = Number.MAX_SAFE_INTEGER
 
-function open(): { readonly store: AlertStore; readonly add: (keyId: string) => string } {
+function open(): {
+  readonly file: string
+  readonly store: AlertStore
+  readonly add: (keyId: string) => string
+} {
   const file = join(createTempFolder(), 'alerts.db')
   const store = new AlertStore(file, 100, () => toMicros(Date.now() * 1000))
   onTestFinished(() => store.close())
   expect(store.acquire('me', Date.now(), 60_000)).toBe(true)
-  return { store, add: (keyId) => store.add(keyId, [keyId], RULE, 10)!.alert.id }
+  return { file, store, add: (keyId) => store.add(keyId, [keyId], RULE, 10)!.alert.id }
 }
 
 describe('the store of alerts', () => {
@@ -34,6 +39,17 @@ describe('the store of alerts', () => {
     expect(store.openWatches(ruleId)).toEqual([])
     store.remove(ruleId)
     expect(store.watch(ruleId, 'venueb/KX-1')).toBeUndefined()
+  })
+
+  it('finds open watches, and states to forget, without passing over those that are over', () => {
+    const { file } = open()
+    const database = new DatabaseSync(file, { readOnly: true })
+    onTestFinished(() => database.close())
+    const planOf = (sql: string): string =>
+      JSON.stringify(database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all())
+    const own = `FROM watch INDEXED BY watch_open WHERE rule_id = 'a'`
+    expect(planOf(`SELECT name ${own} AND over IS NULL ORDER BY name`)).not.toContain('B-TREE')
+    expect(planOf(`SELECT * FROM watch WHERE over < 5 AND state <> ''`)).toContain('watch_state')
   })
 
   it('gives the first waiting event of each rule, those that wait longest first', () => {

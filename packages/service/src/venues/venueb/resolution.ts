@@ -23,6 +23,8 @@ const BATCH = 50
 const WAIT_GROWTH = 1.6
 /** After this many lists without it, a market is requested by its ticker and then from the archive. */
 const MAX_MISSES = 3
+/** A market that neither address knows is asked for ever more rarely, at last once a day where others take 5 minutes. */
+const GONE_WAITS = 288
 
 /** Checks markets that are over until they are final; they may be disputed, amended or reopened. */
 export class ResolutionChecks {
@@ -42,16 +44,20 @@ export class ResolutionChecks {
 
   async #checkDue(signal: AbortSignal): Promise<void> {
     const nowMs = this.#options.sink.steadyNow() / 1000
+    const { maxWaitMs } = this.#options
     const due: VenueBMarket[] = []
+    const unlisted: VenueBMarket[] = []
     for (const market of this.#dueAt(nowMs)) {
+      const longestMs = market.misses > MAX_MISSES ? maxWaitMs * GONE_WAITS : maxWaitMs
       market.checkMs = nowMs + market.waitMs
-      market.waitMs = Math.min(this.#options.maxWaitMs, market.waitMs * WAIT_GROWTH)
-      if (market.misses >= MAX_MISSES) await this.#checkOne(market, signal)
+      market.waitMs = Math.min(longestMs, market.waitMs * WAIT_GROWTH)
+      if (market.misses >= MAX_MISSES) unlisted.push(market)
       else due.push(market)
     }
     for (let from = 0; from < due.length; from += BATCH) {
       await this.#checkMany(due.slice(from, from + BATCH), signal)
     }
+    for (const market of unlisted) await this.#checkOne(market, signal)
   }
 
   #dueAt(nowMs: number): VenueBMarket[] {
@@ -82,6 +88,10 @@ export class ResolutionChecks {
       const path = `${folder}/${encodeURIComponent(ticker)}`
       const answer = await rest.send({ request, path }, signal)
       if (answer.ok) {
+        // One that is known again is checked like others.
+        const { sink, maxWaitMs } = this.#options
+        market.waitMs = Math.min(market.waitMs, maxWaitMs)
+        market.checkMs = Math.min(market.checkMs, sink.steadyNow() / 1000 + market.waitMs)
         this.#options.onMarkets(recordsOf(answer.reading), series)
         return
       }

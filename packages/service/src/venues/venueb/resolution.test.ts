@@ -1,0 +1,63 @@
+import type { MarketRecord } from '@priorbook/sdk/domain'
+import { expect, it, onTestFinished } from 'vitest'
+import { ManualClock } from '../../lib/clock.testing.ts'
+import type { RestAnswer, RestCall } from '../capture/rest.ts'
+import { TestLog, TestSink } from './capture.testing.ts'
+import { VenueBMarkets } from './markets.ts'
+import { ResolutionChecks } from './resolution.ts'
+
+const MAX_WAIT_MS = 300_000
+const DAY_MS = 86_400_000
+
+it('markets that the venue removed are asked for ever more rarely, behind all others', async () => {
+  const clock = new ManualClock()
+  const sink = new TestSink(clock)
+  const markets = new VenueBMarkets(120_000, 1_000)
+  const asked: string[] = []
+  // The venue lists KNOWN, and knows neither of the others until RETURNED is there again.
+  let isReturned = false
+  const rest = {
+    send: async ({ path, query }: RestCall): Promise<RestAnswer> => {
+      asked.push(query === undefined ? path : String(query['tickers']))
+      const isKnown = query !== undefined || (isReturned && path === '/markets/RETURNED')
+      return (isKnown ? { ok: true, reading: { events: [] } } : { ok: false, status: 404 }) as never
+    },
+  }
+  const checks = new ResolutionChecks({
+    rest: rest as never,
+    log: new TestLog(),
+    sink,
+    clock,
+    markets,
+    maxWaitMs: MAX_WAIT_MS,
+    tickMs: 10_000,
+    onMarkets: (records: readonly MarketRecord[]) => void records,
+  })
+  for (const ticker of ['GONE', 'RETURNED']) {
+    markets.resume(ticker, 0, undefined)
+    markets.suspect(ticker, 0)
+  }
+  const stop = new AbortController()
+  const running = checks.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  const askedFor = (ticker: string): number => asked.filter((one) => one.includes(ticker)).length
+  // The first check, after which it waits by the clock.
+  await clock.advance(0)
+  await clock.advance(3 * DAY_MS)
+  // Lists first, then both addresses by name; every five minutes would be 1,728 requests.
+  expect(askedFor('GONE')).toBeGreaterThan(10)
+  expect(askedFor('GONE')).toBeLessThan(60)
+  const before = askedFor('GONE')
+  await clock.advance(10 * DAY_MS)
+  expect(askedFor('GONE') - before).toBeGreaterThanOrEqual(18)
+  expect(askedFor('GONE') - before).toBeLessThanOrEqual(24)
+  // One that is there again is checked like others from then on.
+  isReturned = true
+  await clock.advance(DAY_MS)
+  const since = askedFor('RETURNED')
+  await clock.advance(DAY_MS)
+  expect(askedFor('RETURNED') - since).toBeGreaterThan(200)
+})
