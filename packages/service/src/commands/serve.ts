@@ -50,6 +50,8 @@ const LINE_MS = 1000
 const PIPED_LINE_MS = 10_000
 // How long a recorder that stands by waits after it could not begin to record.
 const STANDBY_MS = 10_000
+// Of a recorder's time: the directory of a large tape takes half a minute to add up.
+const SURVEY_SHARE = 0.02
 
 // An option that sets a key of the configuration; `loadConfig` checks its value.
 type SettingOption = Option<string | undefined> & { readonly key: string }
@@ -591,7 +593,7 @@ class Service {
     this.#signer = this.#openSigner(store)
     this.#packed = store
     const tapeFile = this.#data.tape
-    this.#survey = new ByteSurvey({ store, journalDir, tapeFile, restMs: 5 })
+    this.#survey = new ByteSurvey({ store, journalDir, tapeFile, share: SURVEY_SHARE })
   }
 
   // Roots that cannot be signed must not stop the recording.

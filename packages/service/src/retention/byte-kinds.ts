@@ -2,7 +2,7 @@ import { statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { journalBytes } from '../journal/index.ts'
 import type { ByteKind } from '../lib/byte-kind.ts'
-import { restBetween } from '../lib/wait.ts'
+import { Pace } from '../lib/pace.ts'
 import { KEPT_START, type EmbeddedStore, type KeptPlace } from '../store/embedded/open.ts'
 
 /** What an installation takes, by kind. */
@@ -19,19 +19,20 @@ export type ByteKindsOptions = {
   readonly store: Pick<EmbeddedStore, 'surveyBytes'>
   readonly journalDir: string
   readonly tapeFile: string
-  /** How long to leave the process to others between two steps. */
-  readonly restMs?: number
+  /** Max share of the process's time: all of it by default. */
+  readonly share?: number
 }
 
 const EVERY_MS = 600_000
 
 /** Adds up what an installation takes, in small steps. */
 export async function readByteKinds(
-  { store, journalDir, tapeFile, restMs = 0 }: ByteKindsOptions,
+  { store, journalDir, tapeFile, share = 1 }: ByteKindsOptions,
   signal?: AbortSignal,
 ): Promise<ByteKinds> {
   const sum = { tape: 0, packed: 0, elsewhere: 0 }
   let observations = 0
+  const pace = new Pace({ share, ...(signal !== undefined && { signal }) })
   for (let at: KeptPlace | undefined = KEPT_START; at !== undefined;) {
     const step = await store.surveyBytes(at)
     sum.tape += step.tape
@@ -39,7 +40,7 @@ export async function readByteKinds(
     sum.elsewhere += step.elsewhere
     observations += step.observations
     at = step.next
-    await restBetween(restMs, signal)
+    await pace.step()
   }
   const journal = journalBytes(journalDir)
   const database = sizeOf(tapeFile) + sizeOf(`${tapeFile}-wal`)
