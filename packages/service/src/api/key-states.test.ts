@@ -123,6 +123,31 @@ describe('routes and key states', () => {
     expect(unknown.json()).toMatchObject({ code: 'unknown_route', status: 404 })
   })
 
+  it('end a running download when its key is revoked', async () => {
+    test = await createTestServer({ routes: FAKE_ROUTES })
+    const { key, id } = test.access.keys.create({ plan: 'unlimited' })
+    const { port } = await test.server.listen({ host: '127.0.0.1', port: 0 })
+    // Six gigabytes.
+    const pieces = 100_000
+    const answer = await fetch(`http://127.0.0.1:${port}/v3/stream-of-rows?pieces=${pieces}`, {
+      headers: { authorization: `Bearer ${key}`, 'accept-encoding': 'identity' },
+    })
+    expect(answer.status).toBe(200)
+    const reader = answer.body!.getReader()
+    await reader.read()
+    test.access.keys.revoke(id)
+    let bytes = 0
+    const readAll = async (): Promise<void> => {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done) return
+        bytes += value.length
+      }
+    }
+    await expect(readAll()).rejects.toThrow()
+    expect(bytes).toBeLessThan(pieces * 65_536)
+  })
+
   it('name the plan quant in refusals of venue A', async () => {
     test = await create()
     for (const { route, address } of addresses) {

@@ -146,11 +146,11 @@ export class Dispatcher {
       return this.#count(pending, keyless, counted)
     }
     if (isOpen) return undefined
-    const grant = this.#options.access.authenticator.check(
-      request.headers.authorization,
-      pending.now,
-    )
+    const { access, now } = this.#options
+    const { authorization } = request.headers
+    const grant = access.authenticator.check(authorization, pending.now)
     pending.grant = grant
+    pending.recheck = () => void access.authenticator.check(authorization, toMicros(now()))
     if (answer !== undefined) {
       return this.#count(pending, answer.limits, `${answer.name} ${grant.keyId}`)
     }

@@ -69,6 +69,8 @@ export class PendingRequest {
   /** The id of the route, once it is known; never the address, which may hold a key. */
   routeId = 'none'
   grant: PlanGrant | undefined
+  /** Throws where the key has ended since it was checked; absent without a key. */
+  recheck: (() => void) | undefined
   /** Absent where nothing is traced. */
   span: RequestSpan | undefined
   /** The methods that the address takes. */

@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
 import { PageBuffer, Problem, SCHEMA_VERSION } from '@priorbook/sdk/wire'
 import { yieldToEventLoop } from '../../lib/yielder.ts'
 import { JsonText, ROWS_AT, type Answer, type Notice } from '../route.ts'
@@ -189,12 +188,15 @@ async function sendBody(
   response.flushHeaders()
   let sent: Streamed = { bytes: 0, isWhole: false }
   try {
-    sent = await streamBody(response, body, encoding)
+    sent = await streamBody(pending, body, encoding)
   } finally {
     // 499, as other servers log it: the client closed the connection.
     pending.finished(sent.isWhole ? status : 499, sent.bytes, 0)
   }
 }
+
+/** How often the key of a running download is checked: one that is revoked ends it. */
+const RECHECK_MS = 500
 
 type Streamed = { readonly bytes: number; readonly isWhole: boolean }
 
@@ -204,10 +206,11 @@ type Streamed = { readonly bytes: number; readonly isWhole: boolean }
  * event loop: without that, one download makes small pages wait 143–804 ms.
  */
 async function streamBody(
-  response: ServerResponse,
+  pending: PendingRequest,
   body: AsyncIterable<Uint8Array>,
   encoding: Encoding,
 ): Promise<Streamed> {
+  const { response } = pending
   const compressor = encoding === 'identity' ? undefined : createCompressor(encoding)
   const out = compressor ?? response
   let isGone = response.destroyed
@@ -221,9 +224,15 @@ async function streamBody(
   compressor?.pipe(response)
   compressor?.once('error', () => response.destroy())
   let bytes = 0
+  let checkedMs = pending.startedMs
   try {
     for await (const piece of body) {
       if (isGone) return { bytes, isWhole: false }
+      const nowMs = performance.now()
+      if (nowMs - checkedMs >= RECHECK_MS) {
+        pending.recheck?.()
+        checkedMs = nowMs
+      }
       await new Promise<void>((resolve) => {
         wake = resolve
         out.write(piece, () => resolve())
