@@ -144,7 +144,7 @@ describe('routes and key states', () => {
         bytes += value.length
       }
     }
-    await expect(readAll()).rejects.toThrow()
+    await expect(readAll()).rejects.toBeInstanceOf(TypeError)
     expect(bytes).toBeLessThan(pieces * 65_536)
   })
 

@@ -24,7 +24,7 @@ it('markets that the venue removed are asked for ever more rarely, behind all ot
     },
   }
   const checks = new ResolutionChecks({
-    rest: rest as never,
+    rest,
     log: new TestLog(),
     sink,
     clock,
