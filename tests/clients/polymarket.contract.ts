@@ -18,6 +18,7 @@ type Gamma = {
   readonly outcomes: string
   readonly active: boolean
   readonly acceptingOrders: boolean
+  readonly endDate: string
   readonly negRisk: boolean
   readonly orderPriceMinTickSize: number
 }
@@ -288,9 +289,15 @@ function readBooks(emulator: Emulator, tokens: readonly string[]): Promise<Book[
   return readJson(`${clobOf(emulator)}/books`, asked)
 }
 
-/** Tokens of open markets that have traded, those with the oldest changes first. */
+const LASTING_MS = 90_000
+
+/** Tokens of markets that stay open and have traded, those with the oldest changes first. */
 async function quietTokens(emulator: Emulator): Promise<string[]> {
-  const open = (await listGamma(emulator)).filter((market) => market.acceptingOrders)
+  // Their books are asked for while others close.
+  const lastMs = Date.now() + LASTING_MS
+  const open = (await listGamma(emulator)).filter(
+    (market) => market.acceptingOrders && Date.parse(market.endDate) > lastMs,
+  )
   const tokens = open.flatMap(tokensOf)
   const asked = tokens.map((token_id) => ({ token_id }))
   const trades = await readJson<LastTrade[]>(`${clobOf(emulator)}/last-trades-prices`, asked)
