@@ -58,6 +58,8 @@ export class VenueBMarkets {
     }
     const market = this.#markets.update(record, nowMs)
     market.series = seriesTicker ?? series ?? market.series
+    // One that was missing may have waited for a day: whatever names it again, it is checked like others.
+    if (market.misses > 0) market.checkMs = Math.min(market.checkMs, nowMs + this.#firstWaitMs)
     market.misses = 0
     market.isSuspect = false
     market.isUnlisted = false

@@ -9,18 +9,23 @@ import { ResolutionChecks } from './resolution.ts'
 const MAX_WAIT_MS = 300_000
 const DAY_MS = 86_400_000
 
-it('markets that the venue removed are asked for ever more rarely, behind all others', async () => {
+it('markets that the venue removed are asked for ever more rarely, until they are back', async () => {
   const clock = new ManualClock()
   const sink = new TestSink(clock)
   const markets = new VenueBMarkets(120_000, 1_000)
   const asked: string[] = []
-  // The venue lists KNOWN, and knows neither of the others until RETURNED is there again.
+  // The venue knows neither of them until RETURNED is there again.
   let isReturned = false
+  const closeTime = clock.now()
+  const returned = { venue: 'venueb', marketId: 'RETURNED', closeTime } as MarketRecord
   const rest = {
     send: async ({ path, query }: RestCall): Promise<RestAnswer> => {
-      asked.push(query === undefined ? path : String(query['tickers']))
-      const isKnown = query !== undefined || (isReturned && path === '/markets/RETURNED')
-      return (isKnown ? { ok: true, reading: { events: [] } } : { ok: false, status: 404 }) as never
+      const name = query === undefined ? path : String(query['tickers'])
+      asked.push(name)
+      const isNamed = isReturned && name.includes('RETURNED')
+      if (query === undefined && !isNamed) return { ok: false, status: 404 } as never
+      const events = isNamed ? [{ kind: 'market', record: returned }] : []
+      return { ok: true, reading: { events } } as never
     },
   }
   const checks = new ResolutionChecks({
@@ -31,7 +36,9 @@ it('markets that the venue removed are asked for ever more rarely, behind all ot
     markets,
     maxWaitMs: MAX_WAIT_MS,
     tickMs: 10_000,
-    onMarkets: (records: readonly MarketRecord[]) => void records,
+    onMarkets: (records) => {
+      for (const record of records) markets.update(record, sink.steadyNow() / 1000)
+    },
   })
   for (const ticker of ['GONE', 'RETURNED']) {
     markets.resume(ticker, 0, undefined)

@@ -49,7 +49,7 @@ export class ResolutionChecks {
     const unlisted: VenueBMarket[] = []
     for (const market of this.#dueAt(nowMs)) {
       const longestMs = market.misses > MAX_MISSES ? maxWaitMs * GONE_WAITS : maxWaitMs
-      market.checkMs = nowMs + market.waitMs
+      market.checkMs = nowMs + Math.min(longestMs, market.waitMs)
       market.waitMs = Math.min(longestMs, market.waitMs * WAIT_GROWTH)
       if (market.misses >= MAX_MISSES) unlisted.push(market)
       else due.push(market)
@@ -88,10 +88,6 @@ export class ResolutionChecks {
       const path = `${folder}/${encodeURIComponent(ticker)}`
       const answer = await rest.send({ request, path }, signal)
       if (answer.ok) {
-        // One that is known again is checked like others.
-        const { sink, maxWaitMs } = this.#options
-        market.waitMs = Math.min(market.waitMs, maxWaitMs)
-        market.checkMs = Math.min(market.checkMs, sink.steadyNow() / 1000 + market.waitMs)
         this.#options.onMarkets(recordsOf(answer.reading), series)
         return
       }
