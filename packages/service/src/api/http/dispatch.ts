@@ -79,6 +79,7 @@ export class Dispatcher {
         } else {
           const { route, context } = mounted
           const answer = await route.handle(toRequest(pending, target, mounted, grant!), context)
+          if (answer.kind === 'stream') this.#watchKey(pending)
           const sending = sendAnswer(pending, answer, context.notice)
           if (sending !== undefined) await sending
         }
@@ -146,15 +147,23 @@ export class Dispatcher {
       return this.#count(pending, keyless, counted)
     }
     if (isOpen) return undefined
-    const { access, now } = this.#options
-    const { authorization } = request.headers
-    const grant = access.authenticator.check(authorization, pending.now)
+    const grant = this.#options.access.authenticator.check(
+      request.headers.authorization,
+      pending.now,
+    )
     pending.grant = grant
-    pending.recheck = () => void access.authenticator.check(authorization, toMicros(now()))
     if (answer !== undefined) {
       return this.#count(pending, answer.limits, `${answer.name} ${grant.keyId}`)
     }
     return this.#count(pending, grant, grant.keyId)
+  }
+
+  // A download may go on for longer than its key.
+  #watchKey(pending: PendingRequest): void {
+    if (pending.grant === undefined) return
+    const { access, now } = this.#options
+    const { authorization } = pending.request.headers
+    pending.recheck = () => void access.authenticator.check(authorization, toMicros(now()))
   }
 
   // At once, unless nodes count together.

@@ -69,7 +69,7 @@ export class PendingRequest {
   /** The id of the route, once it is known; never the address, which may hold a key. */
   routeId = 'none'
   grant: PlanGrant | undefined
-  /** Throws where the key has ended since it was checked; absent without a key. */
+  /** Throws where the key of a download has ended since it was checked; absent without a key. */
   recheck: (() => void) | undefined
   /** Absent where nothing is traced. */
   span: RequestSpan | undefined
