@@ -156,6 +156,21 @@ it('goes on for others while a client that resumes does not read', async () => {
   expect(slow.seen).toHaveLength(4001)
 })
 
+it('sends no earlier prices that the client may not read, but the newest', async () => {
+  const store = openStore()
+  await append(store, 1, 20)
+  const hub = openHub(store)
+  for (const [start, seen] of [
+    [priceOf(19).received, ['18→19', '19→20']],
+    [priceOf(20).received, ['18→20']],
+    [priceOf(21).received, ['18→20']],
+  ] as const) {
+    const client = new Client(18)
+    await hub.subscribe({ ...client.subscription, start }, () => undefined)
+    expect(client.seen).toEqual(seen)
+  }
+})
+
 it('sends a gap that it found before the store failed', async () => {
   const store = openStore()
   await append(store, 1, 1)
