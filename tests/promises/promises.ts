@@ -162,7 +162,7 @@ export const PROMISES: readonly Promised[] = [
   },
   {
     id: 'R24',
-    promise: 'Revoking a key ends its use on REST and streams within seconds.',
+    promise: 'Revoking a key ends its use on REST, running downloads and streams within seconds.',
     tests: [`${API}/key-states.test.ts`, `${API}/stream/session.test.ts`],
   },
   {
