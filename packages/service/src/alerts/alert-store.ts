@@ -348,7 +348,7 @@ export class AlertStore {
        (SELECT fired FROM rule WHERE rule.id = event.rule_id) - ?`,
       most,
     )
-    run(`UPDATE watch SET state = '' WHERE over < ? AND state <> ''`, before)
+    run(`UPDATE watch INDEXED BY watch_state SET state = '' WHERE over < ? AND state <> ''`, before)
   }
 
   #insert(ruleId: string, event: NewEvent): number {

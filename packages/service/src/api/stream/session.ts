@@ -72,7 +72,7 @@ export class StreamSession {
     services: SessionServices,
     { socket, raw, window }: ConnectedClient,
     onGone: () => void,
-    address: string = String(raw.remoteAddress),
+    address: string,
   ) {
     const { hub, access, context, clock, timing, limits, log } = services
     this.id = id

@@ -61,8 +61,9 @@ export class TokenSockets {
 
   /** Subscribes those tokens that had no socket, as many as there is room for now; `total` as in `add`. */
   addHomeless(total: number): void {
-    if (this.#homeless.size === 0) return
-    const tokens = [...this.#homeless].slice(0, Math.max(0, this.#pool.room))
+    const { room } = this.#pool
+    if (this.#homeless.size === 0 || room <= 0) return
+    const tokens = [...this.#homeless].slice(0, room)
     const still = new Set(
       this.#pool.spread(
         tokens.map((token) => [token]),
