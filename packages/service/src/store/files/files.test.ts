@@ -11,8 +11,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { MarketRecord } from '@priorbook/sdk/domain'
+import { assembleChunk, openChunk } from '@priorbook/sdk/tape'
+import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import { fromMarketJson, parseExactJson, toMarketJson } from '@priorbook/sdk/wire'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ContainerWriter, readContainer } from '../../api/bulk/tape-container.ts'
 import { openEmbeddedStore } from '../embedded/open.ts'
 import { expectLines } from '../store-answers.testing.ts'
 import { lineOf, ModelStore } from '../store-model.testing.ts'
@@ -24,7 +27,9 @@ import type { Store } from '../store.ts'
 import { exportScripted } from './export.testing.ts'
 import { indexFolder } from './index-folder.ts'
 import { openFilesStore } from './open.ts'
+import { cutPiece } from './pieces.ts'
 
+const platform = createNodePlatform()
 const DAY = 86_400_000_000
 const EVERYTHING = [{ start: 0, end: Number.MAX_SAFE_INTEGER }]
 
@@ -144,6 +149,43 @@ describe('a folder of files', () => {
       const page = await store.books({ ...ref, order: 'asc', limit: 100_000 })
       expectLines(rowsOf(page.runs).map(lineOf), model.rows(ref).map(lineOf))
     }
+    await store.close()
+    rmSync(own, { recursive: true, force: true })
+  })
+
+  test('a file whose rows cannot be read although its checksums hold is refused by name', async () => {
+    const own = copy()
+    const books = join(own, '0_venueb_books.pbx')
+    const frames = [...readContainer(readFileSync(books))]
+    const [chunk] = frames
+      .filter(({ kind }) => kind === 'part')
+      .map(({ payload }) => openChunk(payload, platform))
+      .filter(({ header }) => header.count > 2)
+    const { venue, key, count, first } = chunk!.header
+    const early = cutPiece(chunk!, 0, 2, undefined, platform)
+    // The second row is in both files, so that this one has to be cut.
+    const late = openChunk(cutPiece(chunk!, 1, count, undefined, platform), platform)
+    const broken = late.sections.map(() => new Uint8Array([255]))
+    const write = (name: string, part: Uint8Array): void => {
+      const container = new ContainerWriter()
+      const kept = frames.filter(({ kind }) => kind === 'header' || kind === 'market')
+      const parts = container.begin(JSON.parse(Buffer.from(kept.shift()!.payload).toString()))
+      for (const { kind, payload } of kept)
+        parts.push(...container.frame(kind as 'market', payload))
+      parts.push(...container.frame('part', part), ...container.end({}))
+      writeFileSync(join(own, name), Buffer.concat(parts))
+    }
+    write('early.pbx', early)
+    write('late.pbx', assembleChunk(late.headerBytes, broken, platform))
+    rmSync(books)
+    const index = join(own, '.index', 'index.db')
+    const report = await indexFolder(own, index)
+    expect(report.refused.map(({ file, code }) => [file, code])).toEqual([
+      ['late.pbx', 'corrupt_chunk'],
+    ])
+    const store = openFilesStore({ folder: own, index })
+    const { runs } = await store.books({ venue, key, order: 'asc', limit: 1000 })
+    expect(rowsOf(runs).map(({ sequence }) => sequence)).toEqual([first, first + 1])
     await store.close()
     rmSync(own, { recursive: true, force: true })
   })

@@ -43,7 +43,8 @@ export async function indexFolder(folder: string, indexFile: string): Promise<Fo
   const draft = `${indexFile}.${process.pid}.part`
   removeIndex(draft)
   try {
-    await writeIndex(folder, files, draft)
+    const refused = new Map<number, PriorbookError>()
+    while (!(await writeIndex(folder, files, draft, refused))) removeIndex(draft)
     removeIndex(indexFile)
     renameSync(draft, indexFile)
   } finally {
@@ -110,17 +111,27 @@ function readReport(indexFile: string, files: readonly ListedFile[]): FolderRepo
   }
 }
 
-async function writeIndex(
+/** The contents of all files of a folder. */
+type FolderContents = {
+  /** Pieces by their stream. */
+  readonly streams: ReadonlyMap<string, readonly FilePiece[]>
+  readonly markets: readonly KnownMarket[]
+  readonly gaps: Iterable<Gap>
+  readonly isEmulated: boolean
+}
+
+/** Reads all files that are not refused; refuses those that cannot be read. */
+async function readFiles(
   folder: string,
   files: readonly ListedFile[],
-  draft: string,
-): Promise<void> {
+  refused: Map<number, PriorbookError>,
+): Promise<FolderContents> {
   const streams = new Map<string, FilePiece[]>()
   const markets: KnownMarket[] = []
   const gaps = new Map<string, Gap>()
   let isEmulated = false
-  const refused = new Map<number, PriorbookError>()
   for (const [id, { name }] of files.entries()) {
+    if (refused.has(id)) continue
     try {
       const contents = await readContainer(join(folder, name), id)
       for (const piece of contents.pieces) {
@@ -140,6 +151,17 @@ async function writeIndex(
       refused.set(id, toRefusal(error))
     }
   }
+  return { streams, markets, gaps: gaps.values(), isEmulated }
+}
+
+/** Writes the index of all files but the refused ones; false where one more has to be refused. */
+async function writeIndex(
+  folder: string,
+  files: readonly ListedFile[],
+  draft: string,
+  refused: Map<number, PriorbookError>,
+): Promise<boolean> {
+  const { streams, markets, gaps, isEmulated } = await readFiles(folder, files, refused)
   const index = new Database(draft, false)
   try {
     index.script(PLACE_TABLES)
@@ -158,7 +180,7 @@ async function writeIndex(
       }
       writeState(index, STATE.version, 1)
       if (isEmulated) writeState(index, STATE.fact(EMULATED), 1)
-      for (const gap of gaps.values()) saveGap(index, gap)
+      for (const gap of gaps) saveGap(index, gap)
       writeMarkets(index, markets)
     })
     index.write(() => {
@@ -172,6 +194,11 @@ async function writeIndex(
     countRows(folder, index)
     // A single file without a write-ahead log can be renamed atomically.
     index.script('PRAGMA wal_checkpoint(TRUNCATE)')
+    return true
+  } catch (error) {
+    if (!(error instanceof UnreadablePiece)) throw error
+    refused.set(error.file, toRefusal(error.cause))
+    return false
   } finally {
     index.close()
   }
@@ -207,6 +234,16 @@ function writeMarkets(index: Database, markets: readonly KnownMarket[]): void {
     if (appendRevision(index, { kind: 'market', received, journal, record })) {
       counts.set(name, journal)
     }
+  }
+}
+
+/** Rows of a file that cannot be read although every checksum of it holds. */
+class UnreadablePiece extends Error {
+  readonly file: number
+
+  constructor(file: number, cause: unknown) {
+    super('a piece of a file cannot be read', { cause })
+    this.file = file
   }
 }
 
@@ -282,13 +319,22 @@ class StreamWriter {
       writePlace(this.index, { ...place, changesBefore: piece.changesBefore, form })
       return piece
     }
-    const bytes = cutPiece(this.open(piece), from, to, changesBefore, this.platform)
+    const bytes = this.cut(one, changesBefore)
     this.index.run('INSERT INTO body (id, bytes) VALUES (?, ?)', body, bytes)
     const { header } = openChunk(bytes, this.platform)
     const { first, count, firstReceived, lastReceived } = header
     const place = { stream, first, count, firstReceived, lastReceived, body }
     writePlace(this.index, { ...place, changesBefore: header.changesBefore, form: 'tight' })
     return header
+  }
+
+  private cut({ piece, from, to }: JoinedPiece, changesBefore: number | undefined): Uint8Array {
+    const chunk = this.open(piece)
+    try {
+      return cutPiece(chunk, from, to, changesBefore, this.platform)
+    } catch (error) {
+      throw new UnreadablePiece(piece.file, error)
+    }
   }
 
   private open(piece: FilePiece): ReturnType<typeof openChunk> {
