@@ -18,9 +18,18 @@ export class Yielder {
   }
 }
 
-/** Resolves after pending I/O callbacks have run. */
+// Max slices of long work in one turn of the event loop: short work waits for these, however much long work there is.
+const SLICES_PER_TURN = 2
+const waiting: (() => void)[] = []
+
+/** Resolves after pending I/O callbacks have run, and in turn with other long work of the process. */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {
-    setImmediate(resolve)
+    if (waiting.push(resolve) === 1) setImmediate(continueSome)
   })
+}
+
+function continueSome(): void {
+  for (const resume of waiting.splice(0, SLICES_PER_TURN)) resume()
+  if (waiting.length > 0) setImmediate(continueSome)
 }

@@ -6,6 +6,7 @@ import type { PlanGrant } from '../auth/grant.ts'
 import type { ApiContext, Route } from '../route.ts'
 import { requireAdmitted, type Admission } from '../auth/limiter.ts'
 import { allowOf, deprecationHeaders, limitHeaders, PREFLIGHT_HEADERS } from './headers.ts'
+import { LongAnswers } from './long-answers.ts'
 import { createFormatChooser } from './negotiate.ts'
 import { MAX_ADDRESS, toProblem } from './problem.ts'
 import { readJsonBody } from './read-body.ts'
@@ -51,6 +52,7 @@ const MAX_BODY = 1_048_576
 /** Answers requests: checks key, limits, method and parameters, runs the handler, sends its answer. */
 export class Dispatcher {
   readonly #options: DispatchOptions
+  readonly #long = new LongAnswers()
 
   constructor(options: DispatchOptions) {
     this.#options = options
@@ -77,11 +79,14 @@ export class Dispatcher {
         else if (method !== 'GET' && method !== 'HEAD') {
           await this.#write(pending, target, mounted, grant!)
         } else {
-          const { route, context } = mounted
-          const answer = await route.handle(toRequest(pending, target, mounted, grant!), context)
-          if (answer.kind === 'stream') this.#watchKey(pending)
-          const sending = sendAnswer(pending, answer, context.notice)
-          if (sending !== undefined) await sending
+          const request = toRequest(pending, target, mounted, grant!)
+          if (mounted.route.isLong?.(request.format) !== true) {
+            await this.#answer(pending, mounted, request)
+          } else {
+            const name = this.#clientName(pending)
+            const end = await this.#long.begin(name, request.signal)
+            await this.#answer(pending, mounted, request).finally(end)
+          }
         }
       }
     } catch (error) {
@@ -89,6 +94,22 @@ export class Dispatcher {
     } finally {
       pending.releasePages()
     }
+  }
+
+  async #answer(
+    pending: PendingRequest,
+    { route, context }: MountedRoute,
+    request: HandlerRequest,
+  ): Promise<void> {
+    const answer = await route.handle(request, context)
+    if (answer.kind === 'stream') this.#watchKey(pending)
+    const sending = sendAnswer(pending, answer, context.notice)
+    if (sending !== undefined) await sending
+  }
+
+  // Requests without a key are told apart by the address of the client.
+  #clientName({ grant, request }: PendingRequest): string {
+    return grant === undefined ? this.#options.clientAddress(request) : `key ${grant.keyId}`
   }
 
   #enter(

@@ -6,7 +6,7 @@ import {
   type DownloadFormat,
   type ToolFormat,
 } from '@priorbook/sdk/wire'
-import { defineRoute, type Route, type RouteRequest } from '../route.ts'
+import { defineRoute, takesLong, type Route, type RouteRequest } from '../route.ts'
 import { CONTENT_TYPES, fileNameOf, resolveScope, type ScopeQuery } from '../bulk/scope.ts'
 import { makeConverted } from '../bulk/converted.ts'
 import { beginFile, makeFile } from '../bulk/file.ts'
@@ -62,7 +62,7 @@ const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context
 })
 
 /** Downloads and their manifests. */
-export const BULK_ROUTES: readonly Route[] = [BULK, MANIFEST]
+export const BULK_ROUTES: readonly Route[] = [takesLong(BULK), takesLong(MANIFEST)]
 
 function formatOf(request: {
   readonly query: { readonly format: DownloadFormat | undefined }

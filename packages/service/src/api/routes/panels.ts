@@ -16,7 +16,7 @@ import { presentNotices, removedMarkets, windowNotice } from '../pages/notices.t
 import { FILE_STYLE, openPage, rangeMeta, styleOf, type Page } from '../pages/page.ts'
 import { panelFile } from '../panels/panel-file.ts'
 import { PanelWalk, type PanelQuery } from '../panels/panel-page.ts'
-import { defineRoute, type Grant, type Route } from '../route.ts'
+import { defineRoute, takesLong, type Format, type Grant, type Route } from '../route.ts'
 
 type Query = ParamValues<typeof PANEL_PARAMS>
 
@@ -29,10 +29,9 @@ const GOES_ON = {
   message: 'Nothing was found so far; the cursor goes on.',
 }
 
-/** Past rounds aligned by seconds to their close. */
-export const PANELS_ROUTE: Route = defineRoute(contractOf('panels'), async (request, context) => {
+const PANELS = defineRoute(contractOf('panels'), async (request, context) => {
   const { query, grant, format, route } = request
-  const isFile = format === 'arrow' || format === 'parquet'
+  const isFile = isFileFormat(format)
   if (isFile) refuseUnfit(query, format)
   requirePlan(grant, query)
   const { asset, window, venue, from, to, at } = query
@@ -73,6 +72,13 @@ export const PANELS_ROUTE: Route = defineRoute(contractOf('panels'), async (requ
     next,
   })
 })
+
+/** Past rounds aligned by seconds to their close. */
+export const PANELS_ROUTE: Route = takesLong(PANELS, isFileFormat)
+
+function isFileFormat(format: Format): format is 'arrow' | 'parquet' {
+  return format === 'arrow' || format === 'parquet'
+}
 
 function requirePlan(grant: Grant, { asset, venue }: Query): void {
   const name = asset.toUpperCase()
