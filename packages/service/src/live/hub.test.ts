@@ -47,13 +47,13 @@ type Following = Setup & {
   readonly lastBooks: ReadonlyMap<string, number>
 }
 
-async function follow(store: GrowingSource): Promise<Following> {
+async function follow(store: GrowingSource, since = 0): Promise<Following> {
   const setup = createHub(store)
   const { hub } = setup
   const { subscriber, words } = createReader()
   hub.addSubscriber(subscriber)
   const style = new WordStyle('x', 'changes', 0)
-  const subscription = createSubscription(subscriber, style)
+  const subscription = { ...createSubscription(subscriber, style), since }
   onTestFinished(() => {
     hub.unsubscribe(subscription)
     hub.removeSubscriber(subscriber)
@@ -142,6 +142,38 @@ describe('a hub', () => {
     expect(others.slice(-2)).toEqual(['M-sequence_break', 'update-6'])
     hub.unsubscribe(second)
     hub.removeSubscriber(subscriber)
+  })
+
+  it('lets the feed of a market go some time after its end, and opens it again for new rows', async () => {
+    const store = new GrowingSource()
+    store.grow(5, false)
+    const { hub, clock, words, errors } = await follow(store, 1000)
+    const pass = async (ms: number): Promise<void> => {
+      clock.stall(ms)
+      await clock.advance(TICK_MS)
+    }
+    const become = async (status: string): Promise<void> => {
+      store.status = status
+      store.isMarketChanged = true
+      store.grow(1)
+      await clock.advance(TICK_MS)
+    }
+    await become('resolved')
+    await become('open')
+    await pass(1_200_000)
+    expect(hub.counts.instruments).toBe(1)
+    await become('resolved')
+    await pass(500_000)
+    // A late row is still sent as one that follows the others.
+    store.grow(1)
+    await clock.advance(TICK_MS)
+    expect([words.at(-1), hub.counts.instruments]).toEqual(['update-9', 1])
+    await pass(120_000)
+    expect(hub.counts.instruments).toBe(0)
+    store.grow(1)
+    await clock.advance(TICK_MS)
+    expect([words.at(-1), hub.counts.instruments]).toEqual(['snapshot-10', 1])
+    expect(errors).toEqual([])
   })
 
   it('sends a venue-wide gap to a reader of a venue without markets', async () => {

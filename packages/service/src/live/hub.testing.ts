@@ -25,6 +25,7 @@ export class GrowingSource {
   missed: 'rebuilt' | undefined
   areMarketsUnreadable = false
   isMarketChanged = false
+  status = 'open'
   /** Called at the start of every read of books. */
   onReadBooks: () => void = () => undefined
   private revision = 1
@@ -71,7 +72,7 @@ export class GrowingSource {
     }
     const readMarket = (): object => {
       if (this.areMarketsUnreadable) throw new Error('markets cannot be read')
-      return { record: { status: 'open' }, knownAt: 0, revision: this.revision }
+      return { record: { status: this.status }, knownAt: 0, revision: this.revision }
     }
     const failIfUnreadable = (key: string): void => {
       if (!this.unreadable.has(key)) return

@@ -41,6 +41,8 @@ const TICK_MS = 5
 const ERROR_PAUSE_MS = 500
 // How often stalled readers are looked for.
 const CHECK_MS = 250
+// How long instruments stay attached after their market has ended, for rows and gaps that come late.
+const LINGER_MS = 600_000
 // Max instruments that join per turn of the queue, so that rows of the others do not wait long.
 const JOIN_SLICE = 8
 // Max channels recovered per turn of the queue, for the same reason.
@@ -63,6 +65,8 @@ export class Hub {
   private readonly follower: ChangeFollower
   private readonly services: JoinServices
   private readonly applier: ChangeApplier
+  /** When the markets of open feeds ended, by instrument, in that order. */
+  private readonly ended = new Map<string, number>()
   private isTicking = false
   private checkTimer: Timer | undefined
   private isClosed = false
@@ -95,7 +99,7 @@ export class Hub {
       loadFeed: (instrument, newSince) => this.loadFeed(instrument, newSince),
       followVenue: (subscription, venue) => this.addVenue(subscription, venue),
       removeIfUnused: (feed) => this.removeIfUnused(feed),
-      updateContext: (feed, record) => feed.setContext(options.contextOf(feed.instrument, record)),
+      updateContext: (feed, record) => this.updateContext(feed, record),
     })
   }
 
@@ -113,6 +117,7 @@ export class Hub {
     this.subscribers.add(subscriber)
     this.checkTimer ??= this.clock.setInterval(() => {
       for (const one of this.subscribers) this.check(one)
+      this.releaseEnded()
     }, CHECK_MS)
   }
 
@@ -187,6 +192,7 @@ export class Hub {
     this.applier.reset()
     this.records.clear()
     this.services.gaps.published.clear()
+    this.ended.clear()
   }
 
   /** True while a subscription is open. */
@@ -208,6 +214,7 @@ export class Hub {
     if (!subscription.attached.has(name)) return
     this.detach(name, subscription)
     this.applier.forget(name)
+    subscription.onRelease?.(name)
   }
 
   /** The newest record of a market; undefined when the store has none. */
@@ -256,6 +263,27 @@ export class Hub {
     await this.followVenue(venue)
     await sendVenueGaps(subscription, venue, this.services)
     subscription.venues.add(venue)
+  }
+
+  private updateContext(feed: InstrumentFeed, record: MarketRecord): void {
+    feed.setContext(this.options.contextOf(feed.instrument, record))
+    if (!isLastStatus(record.status ?? '')) this.ended.delete(feed.name)
+    else if (!this.ended.has(feed.name)) this.ended.set(feed.name, this.clock.monotonicMs())
+  }
+
+  // A reader of a whole venue, who may stay for months, would hold the feeds of all markets that ever were.
+  private releaseEnded(): void {
+    const nowMs = this.clock.monotonicMs()
+    for (const [name, endedMs] of this.ended) {
+      if (nowMs - endedMs < LINGER_MS) return
+      this.ended.delete(name)
+      for (const subscription of this.feeds.get(name)?.subscriptions ?? []) {
+        const { missed, lags } = subscription.subscriber
+        // Who has not read everything yet is asked again later.
+        if (missed.size > 0 || lags) this.ended.set(name, nowMs)
+        else this.release(subscription, name)
+      }
+    }
   }
 
   private async contextOf(instrument: Instrument): Promise<BookContext> {

@@ -19,6 +19,8 @@ export type Subscription = {
   admits(instrument: string): boolean
   /** Called before an instrument of a market joins because of new rows. */
   onJoin?(record: MarketRecord): Promise<void>
+  /** Called when the hub lets an instrument go, whose market has ended. */
+  onRelease?(instrument: string): void
   /** Names of instruments that `Hub.start` is going to attach. */
   readonly pending: Set<string>
   /** Names of the attached instruments; maintained by the hub. */

@@ -125,6 +125,7 @@ export class Subscriptions {
         const news = await newsOf?.(record)
         if (news !== undefined && this.open.has(id)) this.output.send(news)
       },
+      onRelease: (name) => void this.late.delete(name),
       pending: new Set(instruments.map(instrumentName)),
       attached: new Set(),
     }
