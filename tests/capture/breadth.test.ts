@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Gap } from '@priorbook/sdk/domain'
 import { compareWithJournal } from '../../packages/service/src/derive/rebuild.ts'
 import { check, type Verdict } from './checker.ts'
 import { pause, start, type Running } from './harness.ts'
+import { recordedFor } from './recorded.ts'
 import { until } from './recorder-process.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
@@ -11,60 +12,20 @@ const BOOKS = SIZE.venueb + 2 * SIZE.venuec
 const OPEN_MS = 120_000
 const SECONDS = FULL ? 60 : 12
 
-describe('two whole venues of many kinds of markets', () => {
-  let run: Running
-  let verdict: Verdict
-  let open = 0
-  /** Tokens and tickers that the venues' own lists say trade, a while before the recorder stopped. */
-  let trading: readonly string[] = []
+type Breadth = {
+  readonly verdict: Verdict
+  /** Tokens and tickers that the venues' own lists said trade both early and late. */
+  readonly trading: readonly string[]
   /** All gaps of sockets of venue C, and those of the one that was ended. */
-  let lost: Gap[] = []
-  let cut: readonly Gap[] = []
+  readonly lost: readonly Gap[]
+  readonly cut: readonly Gap[]
+}
 
-  beforeAll(async () => {
-    run = await start({
-      seed: 19,
-      venues: ['venueb', 'venuec'],
-      breadth: SIZE,
-      rates: { breadth: 300, turnover: 60 },
-      record: ['venueb', 'venuec'],
-      env: { PRIORBOOK_VENUEB_SELECT: 'all', PRIORBOOK_VENUEC_SELECT: 'all' },
-    })
-    await until('all books', OPEN_MS, async () => {
-      open = openBooks(run)
-      return open >= BOOKS ? true : undefined
-    })
-    await until('both walks', OPEN_MS, async () => {
-      const walked = ['walked:venueb', 'walked:venuec'].map((name) => run.store.fact(name))
-      return (await Promise.all(walked)).includes(undefined) ? undefined : true
-    })
-    trading = [...(await listTradingTokens(run)), ...(await listTradingTickers(run))]
-    await pause((SECONDS * 1000) / 2)
-    // One of the sockets of venue C ends.
-    const connection = lastConnection(run)
-    const at = Date.now() * 1000
-    run.emulator.inject({ fault: { kind: 'disconnect' }, target: { venue: 'venuec', connection } })
-    await pause((SECONDS * 1000) / 2)
-    // Markets are listed while others begin: a busy machine may not have found the newest yet.
-    for (let waited = 0; waited < OPEN_MS && (await unrecorded(run, trading)).length > 0;) {
-      await pause(500)
-      waited += 500
-    }
-    const stopped = await run.stop()
-    lost = []
-    for (const reason of ['disconnected', 'venue_silent'] as const) {
-      lost.push(...(await run.store.gaps({ venue: 'venuec', reason })))
-    }
-    // A gap begins with the last message of its book, and a quiet one may have none but its first.
-    cut = lost.filter(({ reason, end = Infinity }) => reason === 'disconnected' && end > at)
-    verdict = await check(run.emulator.truth.entries, run.store, { until: stopped - 200_000 })
-  }, 400_000)
+describe('two whole venues of many kinds of markets', { timeout: 700_000 }, () => {
+  const recorded = recordedFor(begin, record)
 
-  afterAll(async () => {
-    await run.destroy()
-  })
-
-  it('are recorded observation by observation', () => {
+  it('are recorded observation by observation', async (context) => {
+    const { verdict, lost } = await recorded(context)
     expect(verdict.complaints).toEqual([])
     // What a busy recorder had not read of a socket that ended is lost with it, inside a gap.
     const ended = new Set(lost.map(({ key }) => key))
@@ -74,28 +35,33 @@ describe('two whole venues of many kinds of markets', () => {
     expect(verdict.rows).toBeGreaterThan(BOOKS)
   })
 
-  it('have a book of everything that the venues say trades', async () => {
-    expect(trading.length).toBeGreaterThan(BOOKS)
+  it('have a book of everything that the venues say trades', async (context) => {
+    const { run, trading } = await recorded(context)
+    // Some markets ended while the recorder was looked at.
+    expect(trading.length).toBeGreaterThan(BOOKS * 0.9)
     expect(await unrecorded(run, trading)).toEqual([])
   })
 
-  it('lose only the books of a socket that ends', () => {
+  it('lose only the books of a socket that ends', async (context) => {
+    const { cut } = await recorded(context)
     expect(cut.length).toBeGreaterThan(0)
     // A socket has at most 200 tokens.
     expect(new Set(cut.map(({ key }) => key)).size).toBeLessThanOrEqual(200)
   })
 
-  it('say of every market why it is recorded, and are walked once', async () => {
+  it('say of every market why it is recorded, and are walked once', async (context) => {
+    const { run } = await recorded(context)
     const { markets } = await run.store.markets({ venue: 'venueb', status: 'open', limit: 2000 })
-    const tiers = new Set(markets.map(({ record }) => record.capture?.tier))
+    const tiers = new Set(markets.map(({ record: { capture } }) => capture?.tier))
     expect([...tiers]).toEqual(['full'])
     expect(await run.store.fact('walked:venueb')).toBeGreaterThan(0)
     expect(await run.store.fact('walked:venuec')).toBeGreaterThan(0)
-    const categories = new Set(markets.map(({ record }) => record.category))
+    const categories = new Set(markets.map(({ record: { category } }) => category))
     expect(categories.size).toBeGreaterThan(3)
   })
 
-  it('give the same tape again from the journal', { timeout: 300_000 }, async () => {
+  it('give the same tape again from the journal', async (context) => {
+    const { run, verdict } = await recorded(context)
     expect(await run.store.quarantine({ limit: 10 })).toEqual([])
     await run.store.seal()
     const report = await compareWithJournal(run.store, run.data)
@@ -103,6 +69,52 @@ describe('two whole venues of many kinds of markets', () => {
     expect(report.records).toBeGreaterThan(verdict.rows / 2)
   })
 })
+
+function begin(): Promise<Running> {
+  return start({
+    seed: 19,
+    venues: ['venueb', 'venuec'],
+    breadth: SIZE,
+    rates: { breadth: 300, turnover: 60 },
+    record: ['venueb', 'venuec'],
+    env: { PRIORBOOK_VENUEB_SELECT: 'all', PRIORBOOK_VENUEC_SELECT: 'all' },
+  })
+}
+
+async function record(run: Running): Promise<Breadth> {
+  await until('all books', OPEN_MS, () => (openBooks(run) >= BOOKS ? true : undefined))
+  await until('both walks', OPEN_MS, async () => {
+    const walked = ['walked:venueb', 'walked:venuec'].map((name) => run.store.fact(name))
+    return (await Promise.all(walked)).includes(undefined) ? undefined : true
+  })
+  const early = await listTrading(run)
+  await pause((SECONDS * 1000) / 2)
+  // One of the sockets of venue C ends.
+  const connection = lastConnection(run)
+  const at = Date.now() * 1000
+  run.emulator.inject({ fault: { kind: 'disconnect' }, target: { venue: 'venuec', connection } })
+  await pause((SECONDS * 1000) / 2)
+  // Markets are listed while others begin and end: a busy machine may not have found the newest yet.
+  const trading = await until('a book of all that trade', OPEN_MS, async () => {
+    const late = new Set(await listTrading(run))
+    const both = early.filter((key) => late.has(key))
+    if ((await unrecorded(run, both)).length === 0) return both
+    return pause(500).then(() => undefined)
+  })
+  const stopped = await run.stop()
+  const lost: Gap[] = []
+  for (const reason of ['disconnected', 'venue_silent'] as const) {
+    lost.push(...(await run.store.gaps({ venue: 'venuec', reason })))
+  }
+  // A gap begins with the last message of its book, and a quiet one may have none but its first.
+  const cut = lost.filter(({ reason, end = Infinity }) => reason === 'disconnected' && end > at)
+  const verdict = await check(run.emulator.truth.entries, run.store, { until: stopped - 200_000 })
+  return { verdict, trading, lost, cut }
+}
+
+async function listTrading(run: Running): Promise<readonly string[]> {
+  return [...(await listTradingTokens(run)), ...(await listTradingTickers(run))]
+}
 
 async function unrecorded({ store }: Running, keys: readonly string[]): Promise<string[]> {
   const recorded = await store.instruments()

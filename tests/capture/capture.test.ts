@@ -1,8 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { compareWithJournal } from '../../packages/service/src/derive/rebuild.ts'
 import { check, type Verdict } from './checker.ts'
 import { speedToEndIn } from './emulated-speed.ts'
 import { pause, start, type Running } from './harness.ts'
+import { recordedFor } from './recorded.ts'
 import { until as untilThere } from './recorder-process.ts'
 
 const FULL = process.env['PRIORBOOK_FULL'] === '1'
@@ -22,25 +23,13 @@ const LEAST = {
 // A busy machine sends fewer messages a second.
 const PATIENCE_MS = 180_000
 
-describe('three emulated venues at twenty times the speed of life', () => {
-  let run: Running
-  let verdict: Verdict
-  let until: number
+type Capture = { readonly verdict: Verdict; readonly until: number }
 
-  beforeAll(async () => {
-    const speed = speedToEndIn(20, ROUND_MS, ROUND_ENDS_IN_MS)
-    run = await start({ seed: 20, speed, rates: RATES })
-    await pause(SECONDS * 1000)
-    await untilThere('enough rows', PATIENCE_MS, () => (hasEnough(run) ? true : undefined))
-    until = await run.stop()
-    verdict = await check(run.emulator.truth.entries, run.store, { until: until - 200_000 })
-  }, 400_000)
+describe('three emulated venues at twenty times the speed of life', { timeout: 500_000 }, () => {
+  const recorded = recordedFor(begin, record)
 
-  afterAll(async () => {
-    await run.destroy()
-  })
-
-  it('are recorded observation by observation, trade by trade, sample by sample', () => {
+  it('are recorded observation by observation, trade by trade, sample by sample', async (context) => {
+    const { verdict } = await recorded(context)
     expect(verdict.complaints).toEqual([])
     expect(verdict).toMatchObject({ lost: 0, unseen: 0 })
     expect(verdict.instruments).toBeGreaterThan(20)
@@ -50,7 +39,8 @@ describe('three emulated venues at twenty times the speed of life', () => {
     expect(verdict.prices).toBeGreaterThan(LEAST.prices)
   })
 
-  it('end with the outcomes that the venues decided', async () => {
+  it('end with the outcomes that the venues decided', async (context) => {
+    const { run, until } = await recorded(context)
     // A market that resolved well before the end must be known as resolved, with its winner. The
     // emulator goes on while the tape is checked.
     const early = until - 5_000_000
@@ -72,7 +62,8 @@ describe('three emulated venues at twenty times the speed of life', () => {
     expect(resolved).toBeGreaterThan(2)
   })
 
-  it('leave nothing in quarantine, and the journal gives the same tape again', async () => {
+  it('leave nothing in quarantine, and the journal gives the same tape again', async (context) => {
+    const { run, verdict } = await recorded(context)
     expect(await run.store.quarantine({ limit: 10 })).toEqual([])
     await run.store.seal()
     const report = await compareWithJournal(run.store, run.data)
@@ -80,6 +71,19 @@ describe('three emulated venues at twenty times the speed of life', () => {
     expect(report.records).toBeGreaterThan(verdict.rows)
   })
 })
+
+function begin(): Promise<Running> {
+  const speed = speedToEndIn(20, ROUND_MS, ROUND_ENDS_IN_MS)
+  return start({ seed: 20, speed, rates: RATES })
+}
+
+async function record(run: Running): Promise<Capture> {
+  await pause(SECONDS * 1000)
+  await untilThere('enough rows', PATIENCE_MS, () => (hasEnough(run) ? true : undefined))
+  const until = await run.stop()
+  const verdict = await check(run.emulator.truth.entries, run.store, { until: until - 200_000 })
+  return { verdict, until }
+}
 
 /** Whether the recorder has counted more of everything than is asked for. */
 function hasEnough({ recorder }: Running): boolean {
