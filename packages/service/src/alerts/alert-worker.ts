@@ -102,7 +102,7 @@ class AlertWorker {
   readonly #onError: (error: unknown, what: object) => void
   readonly #holder = randomUUID()
   readonly #deliverer: Deliverer
-  readonly #yielder = new Yielder()
+  readonly #yielder = new Yielder(true)
   #evaluator: Evaluator | undefined
   #revision = ''
   /** When a key ends by the clock, which changes no revision. */

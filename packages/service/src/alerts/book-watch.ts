@@ -70,7 +70,7 @@ export class BookWatch implements Watch {
 
   async advance(): Promise<readonly NewEvent[]> {
     const events: NewEvent[] = []
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     for (;;) {
       const { rows, hasMore } = await this.#read()
       for (const row of rows) {

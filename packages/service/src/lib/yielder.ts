@@ -3,7 +3,13 @@ const SLICE_MS = 4
 
 /** Splits long work that never awaits I/O, so that it does not block the event loop. */
 export class Yielder {
+  private readonly isUrgent: boolean
   private since = performance.now()
+
+  /** Urgent work goes on in the next turn of the event loop, however much other long work there is. */
+  constructor(isUrgent = false) {
+    this.isUrgent = isUrgent
+  }
 
   /** True when the current slice has used up its time. */
   get isDue(): boolean {
@@ -13,7 +19,8 @@ export class Yielder {
   /** Returns at once, or after one turn of the event loop when the slice is used up. */
   async yieldIfDue(): Promise<void> {
     if (!this.isDue) return
-    await yieldToEventLoop()
+    if (this.isUrgent) await new Promise((resolve) => setImmediate(resolve))
+    else await yieldToEventLoop()
     this.since = performance.now()
   }
 }

@@ -88,7 +88,7 @@ export class ChangeApplier {
   private async publish(changes: Changes, errors: ErrorCollector): Promise<void> {
     const { feeds, services } = this.options
     const { flushAndYield } = services
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     for (const { venue, marketId } of changes.markets) {
       await errors.run(() => this.publishMarket(venue, marketId))
       await flushAndYield(yielder)
@@ -138,7 +138,7 @@ export class ChangeApplier {
     this.offered.clear()
     const { feeds, services } = this.options
     const { flushAndYield } = services
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     const gapKeys = new Map<string, { venue: VenueId; key: string }>()
     const markets = new Map<string, { venue: VenueId; marketId: string }>()
     for (const { instrument } of feeds.values()) {
@@ -186,8 +186,9 @@ export class ChangeApplier {
         await followVenue(subscription, instrument.venue)
         await subscription.onJoin?.(record)
         const feed = await loadFeed(instrument, subscription.since)
-        if (subscriptions.has(subscription)) feed.attach(subscription, null, null)
-        else removeIfUnused(feed)
+        if (subscriptions.has(subscription)) {
+          feed.attach(subscription, null, feed.tradeOfReturning)
+        } else removeIfUnused(feed)
       }
       this.offered.add(name)
     }

@@ -173,7 +173,31 @@ describe('a hub', () => {
     store.grow(1)
     await clock.advance(TICK_MS)
     expect([words.at(-1), hub.counts.instruments]).toEqual(['snapshot-10', 1])
+    // It is let go again, although no further record says that its market has ended.
+    await pass(700_000)
+    expect(hub.counts.instruments).toBe(0)
     expect(errors).toEqual([])
+  })
+
+  it('sends trades that come after a feed was let go, as those that follow the last one', async () => {
+    const store = new GrowingSource()
+    store.grow(5, false)
+    // Of a market that began after the client subscribed, rows are sent from the first one.
+    const { hub, clock, words } = await follow(store, 0)
+    store.lastTrade = 2
+    store.status = 'resolved'
+    store.isMarketChanged = true
+    store.grow(1)
+    await clock.advance(TICK_MS)
+    expect(words.slice(-2)).toEqual(['trade-1-after-null', 'trade-2-after-1'])
+    clock.stall(700_000)
+    await clock.advance(TICK_MS)
+    expect(hub.counts.instruments).toBe(0)
+    const before = words.length
+    store.lastTrade = 4
+    store.grow(0)
+    await clock.advance(TICK_MS)
+    expect(words.slice(before)).toEqual(['snapshot-6', 'trade-3-after-2', 'trade-4-after-3'])
   })
 
   it('sends a venue-wide gap to a reader of a venue without markets', async () => {

@@ -26,6 +26,8 @@ export class GrowingSource {
   areMarketsUnreadable = false
   isMarketChanged = false
   status = 'open'
+  /** The number of the newest trade. */
+  lastTrade = 0
   /** Called at the start of every read of books. */
   onReadBooks: () => void = () => undefined
   private revision = 1
@@ -58,7 +60,7 @@ export class GrowingSource {
       this.isMarketChanged = false
       return {
         books: this.instruments,
-        trades: [],
+        trades: this.instruments,
         markets: isMarketChanged ? [{ venue: 'venueb', marketId: 'M' }] : [],
         gaps: this.gaps,
         missed,
@@ -99,7 +101,10 @@ export class GrowingSource {
         const to = Math.min(this.last, after + limit)
         return { runs: to > after ? [run(after, to)] : [], hasMore: to < this.last, corrupt: [] }
       },
-      trades: async () => ({ rows: {}, ordinals: [], hasMore: false }),
+      trades: async ({ after = 0, order }: { after?: number; order: string }) => {
+        const all = Array.from({ length: this.lastTrade - after }, (_, index) => after + 1 + index)
+        return { rows: {}, ordinals: order === 'desc' ? all.slice(-1) : all, hasMore: false }
+      },
       gaps: async ({ key }: { key: string }) => this.gaps.filter((gap) => gap.key === key),
       market: async () => readMarket(),
       revisions: async (_venue: unknown, _market: unknown, { after }: { after: number }) =>
@@ -131,8 +136,14 @@ export class WordStyle implements LiveStyle {
     return this.book('update', key, sequence)
   }
 
-  trade(_context: unknown, _rows: unknown, _row: unknown, ordinal: number): Uint8Array {
-    return word(`trade-${ordinal}`)
+  trade(
+    _context: unknown,
+    _rows: unknown,
+    _row: unknown,
+    ordinal: number,
+    previous: number | null,
+  ): Uint8Array {
+    return word(`trade-${ordinal}-after-${previous}`)
   }
 
   resync(_context: unknown, last: number): Uint8Array {
@@ -172,7 +183,7 @@ export function createSubscription(subscriber: Subscriber, style: LiveStyle): Su
     subscriber,
     venues: new Set(['venueb'] as const),
     style,
-    datasets: new Set(['books', 'markets']),
+    datasets: new Set(['books', 'trades', 'markets']),
     since: 0,
     wants: () => true,
     admits: () => true,

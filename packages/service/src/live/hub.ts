@@ -6,6 +6,7 @@ import {
   type VenueId,
 } from '@priorbook/sdk/domain'
 import type { BookContext } from '@priorbook/sdk/wire'
+import { BoundedMap } from '../lib/bounded-map.ts'
 import { SYSTEM_CLOCK, type Clock, type Timer } from '../lib/clock.ts'
 import { SerialQueue } from '../lib/serial-queue.ts'
 import { Yielder } from '../lib/yielder.ts'
@@ -43,6 +44,8 @@ const ERROR_PAUSE_MS = 500
 const CHECK_MS = 250
 // How long instruments stay attached after their market has ended, for rows and gaps that come late.
 const LINGER_MS = 600_000
+// Max instruments that were let go of which the last trade is kept: late trades follow it.
+const MAX_RELEASED = 100_000
 // Max instruments that join per turn of the queue, so that rows of the others do not wait long.
 const JOIN_SLICE = 8
 // Max channels recovered per turn of the queue, for the same reason.
@@ -67,6 +70,8 @@ export class Hub {
   private readonly applier: ChangeApplier
   /** When the markets of open feeds ended, by instrument, in that order. */
   private readonly ended = new Map<string, number>()
+  /** The last published trade of instruments that were let go. */
+  private readonly released = new BoundedMap<string, number>(MAX_RELEASED)
   private isTicking = false
   private checkTimer: Timer | undefined
   private isClosed = false
@@ -96,7 +101,10 @@ export class Hub {
       feeds: this.feeds,
       records: this.records,
       subscriptions: this.subscriptions,
-      loadFeed: (instrument, newSince) => this.loadFeed(instrument, newSince),
+      loadFeed: (instrument, newSince) => {
+        const lastTrade = this.released.get(instrumentName(instrument))
+        return this.loadFeed(instrument, { newSince, lastTrade })
+      },
       followVenue: (subscription, venue) => this.addVenue(subscription, venue),
       removeIfUnused: (feed) => this.removeIfUnused(feed),
       updateContext: (feed, record) => this.updateContext(feed, record),
@@ -117,7 +125,6 @@ export class Hub {
     this.subscribers.add(subscriber)
     this.checkTimer ??= this.clock.setInterval(() => {
       for (const one of this.subscribers) this.check(one)
-      this.releaseEnded()
     }, CHECK_MS)
   }
 
@@ -157,7 +164,7 @@ export class Hub {
   ): Promise<void> {
     const { subscriber, pending } = subscription
     const join = new Join(subscription, points, this.services)
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     for (const instrument of instruments) pending.add(instrumentName(instrument))
     if (instruments.length === 0) await this.queue.run(() => join.sendVenueGaps())
     for (let at = 0; at < instruments.length; at += JOIN_SLICE) {
@@ -193,6 +200,7 @@ export class Hub {
     this.records.clear()
     this.services.gaps.published.clear()
     this.ended.clear()
+    this.released.clear()
   }
 
   /** True while a subscription is open. */
@@ -212,6 +220,7 @@ export class Hub {
   /** Detaches an instrument; it joins again if it gets new rows. */
   release(subscription: Subscription, name: string): void {
     if (!subscription.attached.has(name)) return
+    this.released.set(name, this.feeds.get(name)!.lastTrade)
     this.detach(name, subscription)
     this.applier.forget(name)
     subscription.onRelease?.(name)
@@ -267,8 +276,12 @@ export class Hub {
 
   private updateContext(feed: InstrumentFeed, record: MarketRecord): void {
     feed.setContext(this.options.contextOf(feed.instrument, record))
-    if (!isLastStatus(record.status ?? '')) this.ended.delete(feed.name)
-    else if (!this.ended.has(feed.name)) this.ended.set(feed.name, this.clock.monotonicMs())
+    this.noteStatus(feed.name, record)
+  }
+
+  private noteStatus(name: string, record: MarketRecord | undefined): void {
+    if (!isLastStatus(record?.status ?? '')) this.ended.delete(name)
+    else if (!this.ended.has(name)) this.ended.set(name, this.clock.monotonicMs())
   }
 
   // A reader of a whole venue, who may stay for months, would hold the feeds of all markets that ever were.
@@ -277,7 +290,9 @@ export class Hub {
     for (const [name, endedMs] of this.ended) {
       if (nowMs - endedMs < LINGER_MS) return
       this.ended.delete(name)
-      for (const subscription of this.feeds.get(name)?.subscriptions ?? []) {
+      const feed = this.feeds.get(name)
+      feed?.settle()
+      for (const subscription of feed?.subscriptions ?? []) {
         const { missed, lags } = subscription.subscriber
         // Who has not read everything yet is asked again later.
         if (missed.size > 0 || lags) this.ended.set(name, nowMs)
@@ -291,16 +306,22 @@ export class Hub {
     return this.options.contextOf(instrument, market?.record)
   }
 
-  private async loadFeed(instrument: Instrument, newSince = Infinity): Promise<InstrumentFeed> {
+  private async loadFeed(
+    instrument: Instrument,
+    { newSince = Infinity, lastTrade }: { newSince?: number; lastTrade?: number | undefined } = {},
+  ): Promise<InstrumentFeed> {
     const known = this.feeds.get(instrumentName(instrument))
     if (known !== undefined) return known
-    const { venue, key } = instrument
+    const { venue, market, key } = instrument
     const context = await this.contextOf(instrument)
     const feed = new InstrumentFeed(instrument, context, this.services)
     const facts = await this.services.store.instrument({ venue, key })
     // A new instrument is published from its first row.
-    if (facts !== undefined && facts.firstReceived < newSince) await feed.startAtPresent()
+    const isNew = facts === undefined || facts.firstReceived >= newSince
+    if (!isNew || lastTrade !== undefined) await feed.startAtPresent(lastTrade)
     this.feeds.add(feed)
+    this.released.delete(feed.name)
+    this.noteStatus(feed.name, this.records.cached(venue, market)?.record)
     return feed
   }
 
@@ -325,6 +346,7 @@ export class Hub {
   private removeIfUnused(feed: InstrumentFeed): void {
     if (!feed.isUnused) return
     this.feeds.remove(feed)
+    this.ended.delete(feed.name)
     const { venue, market, key } = feed.instrument
     const { published } = this.services.gaps
     published.forget(venue, key)
@@ -371,6 +393,8 @@ export class Hub {
         isOk = false
       }
     }
+    // After an error rows may wait for feeds that are open.
+    if (isOk) this.releaseEnded()
     return isOk
   }
 

@@ -46,6 +46,8 @@ export class InstrumentFeed {
   private readonly members = new Set<Subscription>()
   /** Joins in progress; a pinned feed is kept even without subscriptions. */
   private pins = 0
+  /** The last trade that readers had when the feed was let go before; null for a feed that is new to them. */
+  private tradeBefore: number | null = null
   private isRebuilt = false
 
   constructor(instrument: Instrument, context: BookContext, services: FeedServices) {
@@ -66,6 +68,11 @@ export class InstrumentFeed {
     return this.position.lastTrade
   }
 
+  /** The last trade of readers who come back with the feed; null once others were published. */
+  get tradeOfReturning(): number | null {
+    return this.tradeBefore === this.lastTrade ? this.tradeBefore : null
+  }
+
   get context(): BookContext {
     return this.position.context
   }
@@ -84,12 +91,17 @@ export class InstrumentFeed {
     this.position.context = context
   }
 
-  /** Starts at the newest row. */
-  async startAtPresent(): Promise<void> {
+  /** Starts at the newest row, and where readers had the feed before, after the last trade that they got. */
+  async startAtPresent(lastTrade?: number): Promise<void> {
     const { venue, key } = this.instrument
     const { store } = this.services
     const run = await store.latest({ venue, key })
     if (run !== undefined) this.position.cursor.jump(run, run.from)
+    if (lastTrade !== undefined) {
+      this.position.lastTrade = lastTrade
+      this.tradeBefore = lastTrade === 0 ? null : lastTrade
+      return
+    }
     const { ordinals } = await store.trades({ venue, key, order: 'desc', limit: 1 })
     this.position.lastTrade = ordinals.at(-1) ?? 0
   }
@@ -165,7 +177,7 @@ export class InstrumentFeed {
   async publishBooks(gaps: readonly Gap[]): Promise<void> {
     const { venue, key } = this.instrument
     const { store, gaps: publisher, flushAndYield } = this.services
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     const waitsForFirst = this.waitsForFirst
     const pending = new PendingGaps(gaps)
     const onDamage = (damage: readonly Gap[]): void => {

@@ -120,7 +120,7 @@ export class ReferenceHub {
   private async join(series: ReferenceSeries, subscription: ReferenceSubscription): Promise<void> {
     const { subscriber } = subscription
     const joining = series.begin(subscription)
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     while (this.subscriptions.has(subscription) && !subscriber.isClosed) {
       const isJoined = await this.queue.run(async () => {
         if (!this.subscriptions.has(subscription)) return true

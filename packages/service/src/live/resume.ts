@@ -66,7 +66,7 @@ export class Resume {
   /** Sends rows until the client has the feed's row; otherwise returns why that cannot succeed. */
   private async sendUntilPresent(): Promise<'attached' | ResyncReason | undefined> {
     const { join } = this
-    const yielder = new Yielder()
+    const yielder = new Yielder(true)
     let idleReads = 0
     while (join.isOpen) {
       const before = this.last
