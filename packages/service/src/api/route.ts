@@ -355,12 +355,12 @@ export type Route<
 > = RouteContract<Path, Query> & {
   handle(request: RouteRequest<Path, Query>, context: ApiContext): Promise<Answer>
   readonly handleWrites?: WriteHandlers
-  /** True for the formats whose answers may take minutes; a client gets few of them at once. */
-  readonly isLong?: (format: Format) => boolean
+  /** True for requests whose answers may take minutes; a client gets few of them at once. */
+  isLong?(request: RouteRequest<Path, Query>): boolean
 }
 
-/** Says for which formats the answers of a route may take minutes; for all by default. */
-export function takesLong(route: Route, isLong: (format: Format) => boolean = () => true): Route {
+/** Says which answers of a route may take minutes; all by default. */
+export function takesLong(route: Route, isLong: Route['isLong'] = () => true): Route {
   return { ...route, isLong }
 }
 

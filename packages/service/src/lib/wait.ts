@@ -32,3 +32,21 @@ export async function restBetween(ms: number, signal?: AbortSignal): Promise<voi
   await pause(ms)
   if (signal?.aborted === true) throw new PriorbookError('store_closed', 'it was stopped')
 }
+
+/** Waits for work, or throws the reason of a signal that aborts first; the work goes on. */
+export async function unlessAborted<Value>(
+  work: Promise<Value>,
+  signal: AbortSignal,
+): Promise<Value> {
+  signal.throwIfAborted()
+  let onAbort = (): void => {}
+  const aborted = new Promise<never>((_resolve, reject) => {
+    onAbort = () => reject(signal.reason as Error)
+    signal.addEventListener('abort', onAbort)
+  })
+  try {
+    return await Promise.race([work, aborted])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
+}

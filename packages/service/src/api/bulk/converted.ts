@@ -7,6 +7,7 @@ import { convertReplay } from '@priorbook/sdk/convert/node'
 import { MAX_ZIP_BYTES, ZipFrame } from '@priorbook/sdk/convert/zip'
 import { replayFiles } from '@priorbook/sdk/replay/node'
 import { Problem, type ToolFormat } from '@priorbook/sdk/wire'
+import { unlessAborted } from '../../lib/wait.ts'
 import type { ApiContext } from '../route.ts'
 import { makeFile } from './file.ts'
 import type { BulkScope } from './scope.ts'
@@ -39,9 +40,12 @@ async function takeTurn(signal: AbortSignal): Promise<() => void> {
   lastTurn = new Promise((done) => {
     release = done
   })
-  await before
-  if (signal.aborted) release()
-  signal.throwIfAborted()
+  try {
+    await unlessAborted(before, signal)
+  } catch (error) {
+    void before.then(release)
+    throw error
+  }
   return release
 }
 

@@ -19,10 +19,11 @@ export async function beginFile(
   context: ApiContext,
   scope: BulkScope,
   format: FileFormat,
+  signal: AbortSignal,
 ): Promise<BegunFile> {
-  if (format !== 'tape') return { items: await readToRows(walk(context, scope)) }
+  if (format !== 'tape') return { items: await readToRows(walk(context, scope), signal) }
   const { tally, pieces } = openTape(context, scope)
-  return { tape: { tally, pieces: await readToRows(pieces) } }
+  return { tape: { tally, pieces: await readToRows(pieces, signal) } }
 }
 
 /** The bytes of a download in one format. */

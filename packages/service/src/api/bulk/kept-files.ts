@@ -3,6 +3,7 @@ import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Problem } from '@priorbook/sdk/wire'
+import { unlessAborted } from '../../lib/wait.ts'
 import type { FileFacts, KeptFile, TempReservation, TempSpace } from '../route.ts'
 import { isDiskFull } from './temp-space.ts'
 
@@ -52,7 +53,10 @@ export class KeptFiles {
       const making = this.#making.get(key)
       if (making === undefined) return this.#begin(key, make, signal)
       // A client that went away must not end the work of others: they make the file themselves.
-      const made = await making.catch(() => 'failed' as const)
+      const made = await unlessAborted(
+        making.catch(() => 'failed' as const),
+        signal,
+      )
       if (made !== 'failed') return made
     }
   }

@@ -7,9 +7,11 @@ const MAX_ITEMS = 1000
  */
 export async function readToRows<Item extends { readonly kind: string }>(
   items: AsyncGenerator<Item>,
+  signal: AbortSignal,
 ): Promise<AsyncGenerator<Item>> {
   const read: Item[] = []
   while (read.length < MAX_ITEMS) {
+    signal.throwIfAborted()
     const next = await items.next()
     if (next.done === true) break
     read.push(next.value)

@@ -80,7 +80,7 @@ export class Dispatcher {
           await this.#write(pending, target, mounted, grant!)
         } else {
           const request = toRequest(pending, target, mounted, grant!)
-          if (mounted.route.isLong?.(request.format) !== true) {
+          if (mounted.route.isLong?.(request) !== true) {
             await this.#answer(pending, mounted, request)
           } else {
             const name = this.#clientName(pending)
@@ -202,6 +202,11 @@ export class Dispatcher {
   #fail(pending: PendingRequest, error: unknown): void {
     const { onFailure } = this.#options
     const { response } = pending
+    if (response.destroyed && !response.headersSent && isAbort(error)) {
+      // The client has left before its answer began.
+      pending.finished(499, 0, 0)
+      return
+    }
     try {
       const problem = toProblem(error)
       if (problem === undefined || !(error instanceof Problem)) onFailure(error, pending)
@@ -257,6 +262,10 @@ function refuseQuery(query: string): void {
   throw new Problem('unknown_parameter', 'the method takes no parameters in the address', {
     param: name.slice(0, 60),
   })
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof DOMException && error.name === 'AbortError'
 }
 
 function unknownRoute(): Problem {

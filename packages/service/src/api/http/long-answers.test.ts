@@ -2,7 +2,9 @@ import { connect, type Socket } from 'node:net'
 import { expect, onTestFinished, test } from 'vitest'
 import { FAKE_ROUTES } from '../fake-routes.testing.ts'
 import { takesLong } from '../route.ts'
+import { BULK_ROUTES } from '../routes/bulk.ts'
 import { createTestServer } from '../server.testing.ts'
+import { LongAnswers } from './long-answers.ts'
 
 // More bytes than the buffers of the system take: who does not read keeps the answer under way.
 const DOWNLOAD = '/v3/stream-of-rows?pieces=1000'
@@ -69,6 +71,23 @@ test('a client has four long answers at once, and its next ones wait in order', 
   expect(waiting[2]!.isAnswered).toBe(false)
   running[1]!.leave()
   expect(await waiting[2]!.status).toBe(200)
+})
+
+test('a request that waits too long is told to come later', async () => {
+  const answers = new LongAnswers(20)
+  const { signal } = new AbortController()
+  for (let count = 0; count < 4; count++) await answers.begin('a', signal)
+  await expect(answers.begin('a', signal)).rejects.toMatchObject({ code: 'busy' })
+  // Who gave up holds no place in the order.
+  const end = await answers.begin('b', signal)
+  end()
+  await answers.begin('b', signal)
+})
+
+test('an estimate does not wait for downloads', async () => {
+  const [, manifest] = BULK_ROUTES
+  const asked = (query: object) => manifest!.isLong!({ query } as never)
+  expect([asked({ estimate: true }), asked({})]).toEqual([false, true])
 })
 
 test('requests beyond those that may wait are told to come later', async () => {

@@ -30,7 +30,7 @@ const BULK = defineRoute(contractOf('bulk'), async (request, context) => {
       body: await makeConverted(context, scope, format, signal),
     }
   }
-  const begun = await beginFile(context, scope, format)
+  const begun = await beginFile(context, scope, format, signal)
   return {
     kind: 'stream',
     contentType: CONTENT_TYPES[format],
@@ -62,7 +62,10 @@ const MANIFEST = defineRoute(contractOf('bulkManifest'), async (request, context
 })
 
 /** Downloads and their manifests. */
-export const BULK_ROUTES: readonly Route[] = [takesLong(BULK), takesLong(MANIFEST)]
+export const BULK_ROUTES: readonly Route[] = [
+  takesLong(BULK),
+  takesLong(MANIFEST, ({ query }) => query['estimate'] !== true),
+]
 
 function formatOf(request: {
   readonly query: { readonly format: DownloadFormat | undefined }

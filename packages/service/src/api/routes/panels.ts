@@ -74,7 +74,7 @@ const PANELS = defineRoute(contractOf('panels'), async (request, context) => {
 })
 
 /** Past rounds aligned by seconds to their close. */
-export const PANELS_ROUTE: Route = takesLong(PANELS, isFileFormat)
+export const PANELS_ROUTE: Route = takesLong(PANELS, ({ format }) => isFileFormat(format))
 
 function isFileFormat(format: Format): format is 'arrow' | 'parquet' {
   return format === 'arrow' || format === 'parquet'
