@@ -231,7 +231,7 @@ export class BookLane extends RowLane<BookColumns> {
 
   protected decode(chunk: Chunk): BookColumns {
     // The columns of the last event stay valid until the next one, so two sets take turns.
-    const into = (this.spare ??= new BookColumns(2, chunk.header.count, chunk.header.changes))
+    const into = (this.spare ??= BookColumns.forChunk(chunk.header))
     bookDecoder.decode(chunk, this.options.platform, into, { numbers: this.options.numbers })
     return into
   }

@@ -5,6 +5,8 @@ export const ABSENT = -1
 export const HEAD_LIMIT = 2 ** 52
 
 const FEW_ROWS = 8
+// Room for level changes before a decoder has verified their number.
+const MOST_CHANGES = 65_536
 
 // What a chunk of few rows takes beside its values: nine arrays, their buffers, and the object. Measured.
 const OBJECT_BYTES = 2000
@@ -106,12 +108,26 @@ export class BookColumns extends HeadColumns {
   baseKey: number[] = []
   baseSize: number[] = []
 
+  /** Has room for so many rows and level changes; the room for changes grows where there are more than expected. */
   constructor(priceDecimals = 2, rows = 64, changes: number = rows) {
     super(rows)
     this.priceDecimals = priceDecimals
     this.changeEnd = new Uint32Array(rows)
     this.key = new Uint32Array(changes)
     this.size = new Float64Array(changes)
+  }
+
+  /** Columns for a chunk, whose number of changes the decoder has yet to verify. */
+  static forChunk({
+    priceDecimals,
+    count,
+    changes,
+  }: {
+    readonly priceDecimals: number
+    readonly count: number
+    readonly changes: number
+  }): BookColumns {
+    return new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
   }
 
   /** The memory of the columns in bytes. */

@@ -19,10 +19,10 @@ export type StreamRows =
 
 /** Decodes a chunk. */
 export function decodeChunk(chunk: Chunk, platform: TapePlatform): StreamRows {
-  const { kind, metric, priceDecimals, count, changes } = chunk.header
+  const { kind, metric } = chunk.header
   switch (kind) {
     case 'book': {
-      const columns = new BookColumns(priceDecimals, count, changes)
+      const columns = BookColumns.forChunk(chunk.header)
       new BookDecoder().decode(chunk, platform, columns, { numbers: true })
       return { kind, columns }
     }

@@ -26,8 +26,6 @@ import type { Stream } from './streams.ts'
 // Max bytes of decoded chunks in memory: about 500,000 observations. Pages of a walk share a chunk, and
 // clients return to the same few markets; decoding is a fifth of a page's cost.
 const CACHE_BYTES = 33_554_432
-// Initial capacity in level changes, before the decoder has verified their number.
-const MOST_CHANGES = 65_536
 
 // The share of the cache that opened packs may have beside it. One of 16,384 rows has about 300 KB unpacked.
 const PACK_SHARE = 0.25
@@ -228,8 +226,7 @@ export class Bodies {
     numbers: boolean,
     chunk: Chunk,
   ): BookColumns {
-    const { priceDecimals, count, changes } = chunk.header
-    const columns = new BookColumns(priceDecimals, count, Math.min(changes, MOST_CHANGES))
+    const columns = BookColumns.forChunk(chunk.header)
     this.decoder.decode(chunk, this.platform, columns, { numbers })
     // A process that only reads serves pages next, which name their chunks.
     if (this.database.readOnly) this.hashes.set(columns, hashStored(chunk, this.platform))

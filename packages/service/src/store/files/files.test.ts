@@ -54,6 +54,13 @@ function keep(record: MarketRecord): MarketRecord {
   return fromMarketJson(parseExactJson(text)).record
 }
 
+/** A chunk whose checksum holds and whose columns are not what they are said to be compressed with. */
+function spoil(bytes: Uint8Array): Uint8Array {
+  const { headerBytes } = openChunk(bytes, platform)
+  const garbage = { ...platform, compress: () => new Uint8Array(40).fill(7) }
+  return assembleChunk(headerBytes, [new Uint8Array(400)], garbage)
+}
+
 async function openFolder(folder: string): Promise<Store> {
   const index = join(folder, '.index', 'index.db')
   await indexFolder(folder, index)
@@ -187,6 +194,30 @@ describe('a folder of files', () => {
     const { runs } = await store.books({ venue, key, order: 'asc', limit: 1000 })
     expect(rowsOf(runs).map(({ sequence }) => sequence)).toEqual([first, first + 1])
     await store.close()
+    rmSync(own, { recursive: true, force: true })
+  })
+
+  test('a file whose sealed rows cannot be decompressed is refused by name', async () => {
+    const own = copy()
+    await original.store.seal()
+    const sealed = createFolder()
+    await exportScripted(original.store, sealed, EVERYTHING)
+    const container = new ContainerWriter()
+    const parts: Uint8Array[] = []
+    for (const { kind, payload } of readContainer(
+      readFileSync(join(sealed, '0_venueb_books.pbx')),
+    )) {
+      if (kind === 'header')
+        parts.push(...container.begin(JSON.parse(String(Buffer.from(payload)))))
+      else if (kind === 'end') parts.push(...container.end({}))
+      else parts.push(...container.frame(kind, kind === 'chunk' ? spoil(payload) : payload))
+    }
+    writeFileSync(join(own, '0_venueb_books.pbx'), Buffer.concat(parts))
+    rmSync(sealed, { recursive: true, force: true })
+    const report = await indexFolder(own, join(own, '.index', 'index.db'))
+    expect(report.refused.map(({ file, code }) => [file, code])).toEqual([
+      ['0_venueb_books.pbx', 'corrupt_chunk'],
+    ])
     rmSync(own, { recursive: true, force: true })
   })
 

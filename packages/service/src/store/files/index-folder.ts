@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { PriorbookError, type Gap, type Micros } from '@priorbook/sdk/domain'
-import { chunkHash, NO_HASH, openChunk, type TapePlatform } from '@priorbook/sdk/tape'
+import { chunkHash, NO_HASH, openChunk, type Chunk, type TapePlatform } from '@priorbook/sdk/tape'
 import { createNodePlatform } from '@priorbook/sdk/tape/node'
 import type { KnownMarket } from '@priorbook/sdk/wire'
 import { appendRevision } from '../embedded/catalog.ts'
@@ -197,7 +197,7 @@ async function writeIndex(
     return true
   } catch (error) {
     if (!(error instanceof UnreadablePiece)) throw error
-    refused.set(error.file, toRefusal(error.cause))
+    refused.set(error.file, error.why)
     return false
   } finally {
     index.close()
@@ -240,10 +240,12 @@ function writeMarkets(index: Database, markets: readonly KnownMarket[]): void {
 /** Rows of a file that cannot be read although every checksum of it holds. */
 class UnreadablePiece extends Error {
   readonly file: number
+  readonly why: PriorbookError
 
-  constructor(file: number, cause: unknown) {
-    super('a piece of a file cannot be read', { cause })
+  constructor(file: number, why: PriorbookError) {
+    super('a piece of a file cannot be read')
     this.file = file
+    this.why = why
   }
 }
 
@@ -287,7 +289,9 @@ class StreamWriter {
       const placed = this.place(created.id, one, follows ? changes : undefined)
       next = firstOf(one) + one.to - one.from
       changes = placed.changesBefore + placed.changes
-      if (one === lastSealed) head = chunkHash(this.open(one.piece), this.platform)
+      if (one === lastSealed) {
+        head = this.read(one.piece, (chunk) => chunkHash(chunk, this.platform))
+      }
       if (one === first && one.piece.isSealed) {
         anchor = new Uint8Array(this.open(one.piece).header.previousHash)
       }
@@ -319,7 +323,9 @@ class StreamWriter {
       writePlace(this.index, { ...place, changesBefore: piece.changesBefore, form })
       return piece
     }
-    const bytes = this.cut(one, changesBefore)
+    const bytes = this.read(piece, (chunk) =>
+      cutPiece(chunk, from, to, changesBefore, this.platform),
+    )
     this.index.run('INSERT INTO body (id, bytes) VALUES (?, ?)', body, bytes)
     const { header } = openChunk(bytes, this.platform)
     const { first, count, firstReceived, lastReceived } = header
@@ -328,16 +334,21 @@ class StreamWriter {
     return header
   }
 
-  private cut({ piece, from, to }: JoinedPiece, changesBefore: number | undefined): Uint8Array {
+  /** Works on the columns of a piece; throws `UnreadablePiece`. */
+  private read(piece: FilePiece, work: (chunk: Chunk) => Uint8Array): Uint8Array {
     const chunk = this.open(piece)
     try {
-      return cutPiece(chunk, from, to, changesBefore, this.platform)
-    } catch (error) {
-      throw new UnreadablePiece(piece.file, error)
+      return work(chunk)
+    } catch (cause) {
+      // Numbers of a crafted header may exceed what memory can be asked for.
+      const isKnown = cause instanceof PriorbookError
+      const detail = 'a chunk cannot be decoded'
+      const why = isKnown ? cause : new PriorbookError('corrupt_chunk', detail, { cause })
+      throw new UnreadablePiece(piece.file, why)
     }
   }
 
-  private open(piece: FilePiece): ReturnType<typeof openChunk> {
+  private open(piece: FilePiece): Chunk {
     const bytes = this.bodies.readPlace(piece.file, piece.offset, piece.length)
     if (bytes === undefined) {
       throw new PriorbookError(
