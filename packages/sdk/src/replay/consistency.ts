@@ -110,7 +110,7 @@ async function rowsInRange(
 ): Promise<RowRange | undefined> {
   const { first, count, firstReceived, lastReceived, start, end, store, offset, length } = piece
   if (lastReceived < start || firstReceived >= end) return undefined
-  const isCutBefore = firstReceived < start && before > 0 && first > before
+  const isCutBefore = firstReceived < start && before > 0 && first + count - 1 > before
   if (!isCutBefore && lastReceived < end) {
     return { first, last: first + count - 1, firstAt: firstReceived, lastAt: lastReceived }
   }

@@ -197,7 +197,7 @@ async function* unpack(
   bytes: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Uint8Array> {
   const unpacker = kind === 'gzip' ? createGunzip() : createZstdDecompress()
-  pipeline(Readable.from(bytes), unpacker, () => undefined)
+  pipeline(Readable.from(copies(bytes)), unpacker, () => undefined)
   try {
     for await (const block of unpacker) yield block as Uint8Array
   } catch (cause) {
@@ -206,4 +206,9 @@ async function* unpack(
   } finally {
     unpacker.destroy()
   }
+}
+
+// A block is valid until the next one is requested, and a stream requests some ahead.
+async function* copies(blocks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const block of blocks) yield Buffer.from(block)
 }

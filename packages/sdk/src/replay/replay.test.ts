@@ -425,6 +425,17 @@ test('rows that are in no file become a gap', async () => {
   expect(lines.length).toBe(22)
 })
 
+test('rows that are in no file become a gap, also inside a chunk that two files have', async () => {
+  const rows = Array.from({ length: 30 }, (_, index) => rowAt(index, 20 + index))
+  const chunk = bookChunk('venueb', 'K1', rows, 0, 30)
+  const day = (start: number, end: number): Buffer =>
+    new ContainerMaker(START + start, START + end).frame('C', chunk).finish()
+  const lines = await shortLines(replayOf([day(0, 10), day(20, 30)]))
+  expect(lines[10]).toBe('9 gap open K1')
+  expect(lines[11]).toBe('20 gap close K1')
+  expect(lines.length).toBe(22)
+})
+
 test('files of two histories of an instrument are rejected', async () => {
   const rows = Array.from({ length: 20 }, (_, index) => rowAt(index, 20 + index))
   const other = rows.map((row, index) => (index === 7 ? { ...row, sizes: [6, 5] } : row))
