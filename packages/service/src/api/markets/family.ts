@@ -1,6 +1,6 @@
-import { DAY_MICROS, type VenueId } from '@priorbook/sdk/domain'
+import { DAY_MICROS, isLastStatus, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { Problem, type MarketSelector } from '@priorbook/sdk/wire'
-import type { MarketState } from '../../store/store.ts'
+import type { MarketPage } from '../../store/store.ts'
 import { planAsset } from './find.ts'
 import type { PlanFilter } from './plan-filter.ts'
 import type { ApiContext, Grant } from '../route.ts'
@@ -50,6 +50,9 @@ export async function findFamily(
   })
 }
 
+/** A market as lists of the store give it. */
+type Listed = MarketPage['markets'][number]
+
 // Markets per read of the store.
 const PAGE = 100
 
@@ -59,7 +62,7 @@ export async function* marketsOf(
   plan: PlanFilter,
   family: Family,
   range: { readonly start?: number; readonly end?: number },
-): AsyncGenerator<MarketState> {
+): AsyncGenerator<Listed> {
   let after: { openTime: number; venue: string; marketId: string } | undefined
   for (;;) {
     const page = await store.markets({ ...family, ...range, limit: PAGE, after })
@@ -74,13 +77,62 @@ export async function* marketsOf(
 // Books are recorded from the listing of a market, up to a day before it opens, until its resolution.
 const RECORDED_OUTSIDE = 2 * DAY_MICROS
 
-/** The markets of a family that may have rows in a range: also those that open after it. */
+/**
+ * The markets of a family that may have rows in a range, by open time and id: also those that open after it, and those
+ * whose venue lets them trade on past their closing time.
+ */
 export function marketsWithRows(
   context: ApiContext,
   plan: PlanFilter,
   family: Family,
   { start, end }: { readonly start: number; readonly end: number },
-): AsyncGenerator<MarketState> {
+): AsyncGenerator<Listed> {
   const range = { start: start - RECORDED_OUTSIDE, end: end + RECORDED_OUTSIDE }
-  return marketsOf(context, plan, family, range)
+  const inTime = marketsOf(context, plan, family, range)
+  const { venue, series, window } = family
+  // Rounds end by the clock at every venue.
+  const endsByClock = VENUES[venue].trading.stopsAtClose || (window ?? NO_WINDOW) !== NO_WINDOW
+  if (endsByClock || series !== undefined) return inTime
+  return inOrder(inTime, marketsPastClose(context, plan, family, range))
+}
+
+// Families of markets that are not rounds.
+const NO_WINDOW = ''
+
+async function* marketsPastClose(
+  context: ApiContext,
+  plan: PlanFilter,
+  family: Family,
+  { start, end }: { readonly start: number; readonly end: number },
+): AsyncGenerator<Listed> {
+  for await (const state of marketsOf(context, plan, { ...family, window: NO_WINDOW }, { end })) {
+    const { closeTime = Infinity, status = '' } = state.record
+    const isOver = isLastStatus(status) && state.knownAt < start
+    if (closeTime <= start && !isOver) yield state
+  }
+}
+
+async function* inOrder(
+  left: AsyncGenerator<Listed>,
+  right: AsyncGenerator<Listed>,
+): AsyncGenerator<Listed> {
+  try {
+    let [one, other] = await Promise.all([left.next(), right.next()])
+    while (one.done !== true || other.done !== true) {
+      if (other.done === true || (one.done !== true && isBefore(one.value, other.value))) {
+        yield one.value as Listed
+        one = await left.next()
+      } else {
+        yield other.value
+        other = await right.next()
+      }
+    }
+  } finally {
+    await Promise.all([left.return(undefined), right.return(undefined)])
+  }
+}
+
+function isBefore(left: Listed, right: Listed): boolean {
+  if (left.sortTime !== right.sortTime) return left.sortTime < right.sortTime
+  return left.record.marketId < right.record.marketId
 }
