@@ -23,17 +23,25 @@ export type Instant = {
   readonly window: number
 }
 
+/** True for an instant that has not come, of which no row is known either. */
+export async function isInFuture(
+  { store, now }: ApiContext,
+  ref: InstrumentRef,
+  at: number,
+): Promise<boolean> {
+  return at > now() + AHEAD_MICROS && at > ((await store.instrument(ref))?.lastReceived ?? 0)
+}
+
 /** Reads the last book received at or before an instant; none where it may have changed unseen. */
 export async function readBookAt(
-  { store, now }: ApiContext,
+  context: ApiContext,
   { openTime }: Pick<MarketRecord, 'openTime'>,
   ref: InstrumentRef,
   { at, knownAt, window }: Instant,
 ): Promise<BookAt> {
   if (at < window) return { kind: 'plan_window' }
-  if (at > now() + AHEAD_MICROS && at > ((await store.instrument(ref))?.lastReceived ?? 0)) {
-    return { kind: 'in_the_future' }
-  }
+  const { store } = context
+  if (await isInFuture(context, ref, at)) return { kind: 'in_the_future' }
   const { run, gap, lastBefore } = await store.asOf({ ...ref, at, knownAt })
   if (gap !== undefined) return { kind: 'gap', gap, lastBefore }
   if (run === undefined) {

@@ -2,7 +2,7 @@ import { printRowId, VENUES, type MarketRecord, type Micros } from '@priorbook/s
 import { timeJson, type ValueStyle } from '@priorbook/sdk/wire'
 import { asKnownAt } from '../../rows/index.ts'
 import type { MarketInstrument } from '../markets/instruments.ts'
-import { because, planWindow } from '../pages/notices.ts'
+import { because, IN_FUTURE, planWindow } from '../pages/notices.ts'
 import type { ApiContext, Grant, Notice } from '../route.ts'
 import { readBookAt } from './book-at.ts'
 import type { OneBook } from './one-book.ts'
@@ -31,7 +31,7 @@ export async function readAsOf(
     case 'plan_window':
       return none(planWindow(grant.plan, window, style))
     case 'in_the_future':
-      return none({ code: 'in_the_future', message: 'The instant has not come yet.' })
+      return none(IN_FUTURE)
     case 'before_first':
       return none(because(found.reason))
     case 'gap': {

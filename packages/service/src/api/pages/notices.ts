@@ -31,6 +31,12 @@ export function presentNotices(...notices: readonly (Notice | undefined)[]): rea
   return notices.filter((notice) => notice !== undefined)
 }
 
+/** The notice of an instant that lies in the future. */
+export const IN_FUTURE: Notice = {
+  code: 'in_the_future',
+  message: 'The instant has not come yet.',
+}
+
 /** The plan excludes rows received before a time. */
 export function planWindow(plan: string, window: number, style: ValueStyle): Notice {
   return {

@@ -110,6 +110,15 @@ describe('an execution', () => {
     expect(closed.body.meta['notice']).toMatchObject({ code: 'market_closed' })
   })
 
+  it('answers nothing for an instant that has not come', async () => {
+    const call = await caller()
+    for (const asked of ['at=2026-08-06T12:00:00Z', 'latency_ms=60000&at=2026-08-05T12:06:00Z']) {
+      const { body } = await call.get(`${B}?side=buy&size=1&${asked}`)
+      expect(body.data).toBeNull()
+      expect(body.meta['notice']).toMatchObject({ code: 'in_the_future' })
+    }
+  })
+
   it('measures the distance to the next gap', async () => {
     const call = await caller()
     const { body } = await call.get(`${B}?side=buy&size=1&at=2026-08-05T12:00:29.75Z`)

@@ -1,6 +1,7 @@
 import { parseScaled, PriorbookError, toMicros, VENUES, type VenueId } from '@priorbook/sdk/domain'
 import { DISCLAIMER, marketContract, Problem, toMarketJson } from '@priorbook/sdk/wire'
-import { noticeMeta, windowNotice } from '../pages/notices.ts'
+import { isInFuture } from '../books/book-at.ts'
+import { IN_FUTURE, noticeMeta, planWindow, windowNotice } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { chooseBook } from '../execution/choose-book.ts'
 import { evaluate, explainNoBook, explainStale } from '../execution/evaluate.ts'
@@ -36,6 +37,8 @@ function executionRoute(address: VenueAddress): Route {
       }
       const { known_at: knownAt } = query
       const { key } = chosen.instrument
+      // An order cannot meet a book that nobody has seen yet.
+      if (await isInFuture(context, { venue, key }, arrival)) return nothing(IN_FUTURE)
       const asOf = await context.store.asOf({
         venue,
         key,
@@ -45,6 +48,9 @@ function executionRoute(address: VenueAddress): Route {
       if (asOf.run === undefined) {
         const { instrument } = chosen
         return nothing(await explainNoBook(context, record, instrument, asOf, arrival, style))
+      }
+      if (asOf.run.columns.received[asOf.run.from]! < window) {
+        return nothing(planWindow(request.grant.plan, window, style))
       }
       const stale = explainStale(asOf.run, arrival, maxAge, style)
       if (stale !== undefined) return nothing(stale)

@@ -8,7 +8,7 @@ import {
 } from '@priorbook/sdk/wire'
 import { readReferenceAt } from '../markets/reference-at.ts'
 import { findReferences, type ReferenceSeries } from '../markets/references.ts'
-import { because, noticeMeta, planWindow } from '../pages/notices.ts'
+import { because, IN_FUTURE, noticeMeta, planWindow } from '../pages/notices.ts'
 import { styleOf } from '../pages/page.ts'
 import { defineRoute, type ApiContext, type Notice, type Route } from '../route.ts'
 
@@ -30,9 +30,7 @@ export const REFERENCE_AS_OF_ROUTE: Route = defineRoute(
       return { kind: 'data', data, count: 0, meta: noticeMeta(notice) } as const
     }
     if (at < window) return none(planWindow(grant.plan, window, style))
-    if (at > now + AHEAD_MICROS) {
-      return none({ code: 'in_the_future', message: 'The instant has not come yet.' })
-    }
+    if (at > now + AHEAD_MICROS) return none(IN_FUTURE)
     const data: ReferenceAtJson[] = []
     for (const one of series) data.push(await readAsOf(context, one, at, knownAt, window, style))
     const found = data.filter(({ price }) => price !== null)
