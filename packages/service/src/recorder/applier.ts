@@ -494,7 +494,7 @@ export class Applier {
         facts[walkedFacts(this.venue).rules] = note.rules
         return undefined
       case 'disk_full':
-        return this.closeAll('disk_full', record, `${note.refused} messages were not kept`)
+        return this.applyDiskFull(note, record)
       case 'stopped':
         return this.closeAll('recorder_down', record)
       case 'started':
@@ -520,6 +520,22 @@ export class Applier {
     await this.noteCapture(record)
     // An import or a rebuild has its books in memory already.
     if (this.isLive) await this.state.readOpenGaps()
+  }
+
+  // A full book that a gap waited for may be among what was not kept; to its connector it has arrived.
+  private async applyDiskFull(
+    { refused }: Note & { note: 'disk_full' },
+    record: ApplyRecord,
+  ): Promise<void> {
+    const missing = [...this.state.tracks.values()].filter(
+      (track) => track.missingSince !== undefined,
+    )
+    await this.closeAll('disk_full', record, `${refused} messages were not kept`)
+    if (missing.length === 0) return
+    this.onClosed(
+      missing.map(({ instrument }) => instrument),
+      'disk_full',
+    )
   }
 
   // Books that were proved to be the same go on; all others are closed.
@@ -599,6 +615,7 @@ export class Applier {
       const track = this.state.tracks.get(key)
       this.forgetPassed(key)
       if (track === undefined) continue
+      // A book that was left after the close in its record was still followed then, also if that was only expected.
       const closed = this.state.markets.briefOf(track.instrument.market)?.closeTime
       const stood = this.stoodUntil(track, closeBefore(received, closed) ?? 0)
       this.rows.gaps.push(...track.endMarket({ received, journal }, { closed, stood, detail: why }))
@@ -961,7 +978,7 @@ export class Applier {
     if (captureStarted === undefined || !hasTradingEnded(record.status)) return
     if (this.isPast && !(this.isHistory && isLastStatus(record.status ?? ''))) return
     const { received } = event
-    const { closeTime: closed } = record
+    const closed = clockClose(record)
     // A market that had ended before has no book that could have stood still since its close.
     const hadEnded = hasTradingEnded(known?.status)
     const ended = closeBefore(received, closed) ?? (hadEnded ? 0 : received)
@@ -1013,6 +1030,12 @@ const HISTORY = 'history_'
 
 // Rows of imported recordings have no connection of ours.
 const IMPORTED = 0
+
+// When a market closed by the clock. Others trade until the venue closes them, and the close of their record was only
+// expected: such a book is known until the message of the end, however long after that close it comes.
+function clockClose({ venue, window, closeTime }: MarketRecord): Micros | undefined {
+  return VENUES[venue].trading.stopsAtClose || window !== undefined ? closeTime : undefined
+}
 
 function closeBefore(received: Micros, closed: Micros | undefined): Micros | undefined {
   return closed !== undefined && closed <= received ? closed : undefined

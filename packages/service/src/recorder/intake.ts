@@ -1,6 +1,7 @@
 import {
   DAY_MICROS,
   isBackfillKey,
+  PriorbookError,
   VENUES,
   type GapReason,
   type Instrument,
@@ -55,6 +56,7 @@ import { parseMessageJson } from '../lib/message-json.ts'
 import { toNoteBytes, type Note } from './notes.ts'
 import type { LagMeter } from './lag.ts'
 import { readLeftBooks } from './left-books.ts'
+import { RefusedNotes } from './refused-notes.ts'
 
 /** What an intake needs. */
 export type IntakeOptions = {
@@ -252,6 +254,7 @@ export class Intake {
   private clockOffset: number | undefined
   private isRefusing = false
   private refused = 0
+  private readonly refusedNotes = new RefusedNotes()
   private lookedAt = 0
   /** What a takeover added to the numbers of records. Connectors know those from before it. */
   private shift = 0
@@ -273,6 +276,7 @@ export class Intake {
       frame: (...frame) => this.frame(...frame),
       answer: (...answer) => this.answer(...answer),
       note: (note) => this.note(note),
+      isFull: () => this.isRefusing,
       book: (key) => this.applier.book(key),
       ...(options.tracing === undefined ? {} : { tracing: ofVenue(options.tracing, venue) }),
     }
@@ -454,6 +458,8 @@ export class Intake {
     const { refused } = this
     this.isRefusing = false
     this.refused = 0
+    // Before the books are closed and asked for: what comes then is of the connections that are open now.
+    for (const note of this.refusedNotes.take()) this.note(note)
     this.note({ note: 'disk_full', refused })
     return refused
   }
@@ -479,7 +485,7 @@ export class Intake {
       this.normalizer.frame(parsed ?? parseMessageJson(bytes), { received, journal }),
     )
     this.apply({ number: journal, received, kind: 'message', slot, bytes, parsed, reading })
-    return reading
+    return journal === 0 ? withoutRecords(reading) : reading
   }
 
   private answer(
@@ -494,6 +500,7 @@ export class Intake {
     const since = asked === undefined ? {} : { asked: Math.max(0, asked + this.shift) }
     this.note({ note: 'request', request, ...since })
     const journal = this.journal(received, 'message', bytes, 0)
+    if (journal === 0) return NOT_KEPT
     const reading = toReading(() =>
       this.normalizer.answer(request, parsed ?? parseMessageJson(bytes), { received, journal }),
     )
@@ -506,6 +513,7 @@ export class Intake {
       this.steady.compared(note.offset_us, note.round_trip_us)
       this.clockOffset = note.offset_us
     }
+    if (this.isRefusing && this.refusedNotes.keep(note)) return
     const received = this.options.clock.now()
     const bytes = toNoteBytes(note)
     const journal = this.journal(received, 'note', bytes, 0)
@@ -555,6 +563,18 @@ export class Intake {
     this.busy = undefined
     this.options.flushSoon()
   }
+}
+
+// A connector that took an answer for told would never ask again, for example for the end of a market.
+const NOT_KEPT: Reading = {
+  events: [],
+  problems: [],
+  error: new PriorbookError('disk_full', 'there is no space to keep the answer'),
+}
+
+// A frame that is not kept still shows that its socket lives, but what it says of markets has to be asked for.
+function withoutRecords(reading: Reading): Reading {
+  return { ...reading, events: reading.events.filter(({ kind }) => kind !== 'market') }
 }
 
 // Rows are in the order of their journal records. Those of the venue's history tell nothing about the present.

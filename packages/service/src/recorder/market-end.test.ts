@@ -100,11 +100,12 @@ function venueC(script: Script) {
         bids: [{ price: '0.4', size: '5' }],
         asks: [{ price: '0.6', size: '5' }],
       }),
-    say: (isClosed: boolean, close: number) =>
+    say: (isClosed: boolean, close: number, slug?: string) =>
       script.answer(
         { kind: 'gamma_market' },
         {
           conditionId: CONDITION,
+          ...(slug === undefined ? {} : { slug }),
           question: 'Up or down?',
           clobTokenIds: JSON.stringify([UP, DOWN]),
           outcomes: '["Up","Down"]',
@@ -210,6 +211,27 @@ describe('a book that stood still until its market closed', () => {
     expect(await gapsOf(data, 'venuec', UP)).toEqual(['market_closed 5000–'])
     // It was observed after the close.
     expect(await gapsOf(data, 'venuec', DOWN)).toEqual(['market_closed 7000–'])
+  })
+
+  it.each([
+    ['is known until then, past the close that was only expected', undefined, 7000],
+    ['is known until the close of its round', 'btc-updown-5m-1790000000', 5000],
+  ])('if its venue closes it by a message, %s', async (_, slug, end) => {
+    const data = folder()
+    await record(data, 'venuec', (script) => {
+      const c = venueC(script)
+      c.say(false, 5000, slug)
+      c.connect()
+      c.book(UP)
+      c.wait(7000)
+      c.book(DOWN)
+      c.wait(3000)
+      c.say(true, 5000, slug)
+    })
+    expect(await gapsOf(data, 'venuec', UP)).toEqual([`market_closed ${end}–`])
+    // Of the clock of the venue only the close of a round is known.
+    const [gap] = await read(data, (store) => store.gaps({ venue: 'venuec', key: UP }))
+    expect(gap?.sourceStart).toBe(slug === undefined ? undefined : (START_MS + end) * 1000)
   })
 
   it('has no such end where its record has no close', async () => {

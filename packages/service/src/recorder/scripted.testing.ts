@@ -1,14 +1,26 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { toMicros, VENUES, type Instrument, type Origin, type VenueId } from '@priorbook/sdk/domain'
+import {
+  PriorbookError,
+  toMicros,
+  VENUES,
+  type Instrument,
+  type Origin,
+  type VenueId,
+} from '@priorbook/sdk/domain'
 import { onTestFinished } from 'vitest'
 import { toDataFolder, type DataFolder } from '../lib/data-folder.ts'
 import { untilAborted } from '../lib/wait.ts'
 import { SYSTEM_CLOCK } from '../lib/clock.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
 import type { Store } from '../store/store.ts'
-import type { CaptureNote, CaptureRequest, CaptureSink } from '../venues/capture/contract.ts'
+import type {
+  CaptureNote,
+  CaptureRequest,
+  CaptureSink,
+  Reading,
+} from '../venues/capture/contract.ts'
 import type { Applier } from './applier.ts'
 import { foldRuns } from './folded-rows.testing.ts'
 import { compareWithJournal } from '../derive/rebuild.ts'
@@ -24,9 +36,13 @@ export type Script = {
   position(): number
   /** `asked` is the position when the request was sent. */
   answer(request: CaptureRequest, value: unknown, asked?: number): void
+  /** What the connector was told of the newest frame or answer. */
+  told(): Reading
   note(note: CaptureNote): void
   /** Waits until everything put in is stored. */
   stored(): Promise<void>
+  /** Leaves the store no space; returns once the recorder keeps nothing any more, and with `false` keeps again. */
+  fill(isFull: boolean): Promise<void>
 }
 
 /** Instruments whose full books the recorder requested, and the reason. */
@@ -72,7 +88,11 @@ export async function record(
 ): Promise<readonly Recovery[]> {
   if (options.fresh !== false) clock = START_MS * 1000
   const opened = openEmbeddedStore({ file: data.tape })
-  const store = options.onAsked === undefined ? opened : observed(opened, options.onAsked)
+  let isFull = false
+  const store = observed(opened, (name, asked) => {
+    if (isFull && name === 'append') throw new PriorbookError('disk_full', 'a test filled the disk')
+    options.onAsked?.(name, asked)
+  })
   const recoveries: Recovery[] = []
   const stop = new AbortController()
   let sink: CaptureSink | undefined
@@ -100,18 +120,29 @@ export async function record(
     },
   })
   const running = recorder.run(stop.signal)
+  let told: Reading = { events: [], problems: [] }
   const script: Script = {
     wait: (ms) => {
       clock += ms * 1000
     },
-    frame: (slot, value) =>
-      sink!.frame(slot, toMicros(clock), Buffer.from(JSON.stringify(value)), value),
+    frame: (slot, value) => {
+      told = sink!.frame(slot, toMicros(clock), Buffer.from(JSON.stringify(value)), value)
+    },
     text: (slot, text) => sink!.frame(slot, toMicros(clock), Buffer.from(text), undefined),
     position: () => sink!.position(),
-    answer: (request, value, asked) =>
-      sink!.answer(request, toMicros(clock), Buffer.from(JSON.stringify(value)), value, asked),
+    answer: (request, value, asked) => {
+      const bytes = Buffer.from(JSON.stringify(value))
+      told = sink!.answer(request, toMicros(clock), bytes, value, asked)
+    },
+    told: () => told,
     note: (note) => sink!.note(note),
     stored: () => new Promise((resolve) => setTimeout(resolve, 60)),
+    async fill(now) {
+      isFull = now
+      // Something has to be written for the recorder to find out.
+      if (now) sink!.note({ note: 'failed', request: { kind: 'none' }, why: 'none' })
+      while (recorder.status().diskFull !== now) await script.stored()
+    },
   }
   await play(script)
   stop.abort()

@@ -181,6 +181,11 @@ export interface CaptureSink {
     asked?: number,
   ): Reading
   note(note: CaptureNote): void
+  /**
+   * True while there is no space: nothing is kept, so nothing may be taken for told. Answers have to be asked for
+   * again, and frames give no records of markets meanwhile.
+   */
+  isFull?(): boolean
   /** The book that the recorder holds of an instrument; undefined before its first message. */
   book(key: string): CapturedBook | undefined
   /** Where polls are traced; absent for nowhere. */

@@ -26,6 +26,7 @@ export class HeldAnswers {
       position: () => target.position(),
       frame: (slot, received, bytes, parsed) => target.frame(slot, received, bytes, parsed),
       note: (note) => target.note(note),
+      isFull: () => target.isFull?.() === true,
       book: (key) => target.book(key),
       answer: (_request, received, bytes, value) => {
         this.#held = { received, bytes, value }

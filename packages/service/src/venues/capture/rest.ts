@@ -40,7 +40,7 @@ export type RestAnswer =
       /** What the recorder read in it; empty for an answer that is not journaled. */
       readonly reading: Reading
     }
-  /** `status` is absent where no response came at all. */
+  /** `status` is absent where no response came at all; 200 where it could not be read, or not be kept. */
   | { readonly ok: false; readonly status?: number; readonly why: string }
 
 /** What a REST client needs. */
@@ -54,7 +54,10 @@ export type RestOptions = {
     readonly headers?: Readonly<Record<string, string>>
     readonly query?: Readonly<Record<string, string>>
   }
-  readonly sink: Pick<CaptureSink, 'now' | 'steadyNow' | 'position' | 'answer' | 'note' | 'tracing'>
+  readonly sink: Pick<
+    CaptureSink,
+    'now' | 'steadyNow' | 'position' | 'answer' | 'note' | 'isFull' | 'tracing'
+  >
   readonly log: CaptureLog
   readonly timeoutMs?: number
 }
@@ -141,6 +144,11 @@ class RestClient implements Rest {
     if (status !== 200) {
       const text = Buffer.from(bytes.subarray(0, SHOWN_CHARS)).toString('latin1')
       return this.#fail(call, status, text)
+    }
+    // Before anything is decided by the answer: it is asked for again, as if the venue had given none. The note of a
+    // failed request would not be kept either.
+    if (call.keep !== false && sink.isFull?.() === true) {
+      return { ok: false, status, why: 'there is no space to keep the answer' }
     }
     const refusal = call.refuse?.()
     if (refusal !== undefined) return this.#fail(call, status, refusal)

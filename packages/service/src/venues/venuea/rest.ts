@@ -110,6 +110,7 @@ export class VenueARest implements Rest {
         steadyNow: () => sink.steadyNow(),
         position: () => sink.position(),
         answer: (...answer) => sink.answer(...answer),
+        isFull: () => sink.isFull?.() === true,
         note: (note) => {
           sink.note(note)
           if (note.note !== 'clock') return

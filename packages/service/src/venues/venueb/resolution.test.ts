@@ -1,7 +1,8 @@
 import type { MarketRecord } from '@priorbook/sdk/domain'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished, vi } from 'vitest'
 import { ManualClock } from '../../lib/clock.testing.ts'
-import type { RestAnswer, RestCall } from '../capture/rest.ts'
+import { createQuota } from '../capture/quota.ts'
+import { createRest, type RestAnswer, type RestCall } from '../capture/rest.ts'
 import { TestLog, TestSink } from './capture.testing.ts'
 import { VenueBMarkets } from './markets.ts'
 import { ResolutionChecks } from './resolution.ts'
@@ -67,4 +68,51 @@ it('markets that the venue removed are asked for ever more rarely, until they ar
   const since = askedFor('RETURNED')
   await clock.advance(DAY_MS)
   expect(askedFor('RETURNED') - since).toBeGreaterThan(200)
+})
+
+it('the end of a market that nothing could be kept of is asked for again, no more often than others', async () => {
+  const clock = new ManualClock()
+  let isFull = true
+  const sink = Object.assign(new TestSink(clock), { isFull: () => isFull })
+  const markets = new VenueBMarkets(120_000, 1_000)
+  let asked = 0
+  vi.stubGlobal('fetch', async () => {
+    asked++
+    return Response.json({ markets: [{ ticker: 'M', event_ticker: 'E', status: 'finalized' }] })
+  })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  const log = new TestLog()
+  const quota = createQuota({ limit: 1000, windowMs: 1000 }, clock)
+  const checks = new ResolutionChecks({
+    rest: createRest({ base: 'http://venue', quota, sink, log }),
+    log,
+    sink,
+    clock,
+    markets,
+    maxWaitMs: MAX_WAIT_MS,
+    tickMs: 10_000,
+    onMarkets: (records) => {
+      for (const record of records) markets.update(record, sink.steadyNow() / 1000)
+    },
+  })
+  markets.resume('M', 0, undefined)
+  const stop = new AbortController()
+  const running = checks.run(stop.signal)
+  onTestFinished(async () => {
+    stop.abort()
+    await running
+  })
+  await clock.advance(0)
+  await clock.advance(3_600_000)
+  // Every five minutes in the end, as where the venue has not decided it.
+  expect(asked).toBeGreaterThan(10)
+  expect(asked).toBeLessThan(30)
+  expect(markets.size).toBe(1)
+  expect(quota.refusals).toBe(0)
+  isFull = false
+  await clock.advance(MAX_WAIT_MS)
+  expect(markets.size).toBe(0)
+  const before = asked
+  await clock.advance(DAY_MS)
+  expect(asked).toBe(before)
 })

@@ -44,6 +44,7 @@ import {
   isPastEnd,
   RoundDiscovery,
   VenueCMarkets,
+  withSureClose,
   type Discovery,
   type VenueCMarket,
 } from './markets.ts'
@@ -443,7 +444,7 @@ export class VenueCConnector implements Connector {
     )
     this.#unfollowed.check(
       unfollowed.map((market) => ({
-        market,
+        market: withSureClose(market),
         keys: market.tokens,
         isSelected: hasBooks(this.#tierOf(market)),
       })),

@@ -123,6 +123,12 @@ export function isPastEnd({ isRound, closeMs }: VenueCMarket, wallMs: number): b
   return (isRound || closeMs === 0) && closeMs <= wallMs
 }
 
+/** The market with its close where that is sure: another one trades past it, and its books may be given up later. */
+export function withSureClose(market: VenueCMarket): FollowedMarket {
+  const { marketId, openMs, closeMs, status, isRound } = market
+  return isRound || closeMs === 0 ? market : { marketId, openMs, closeMs: undefined, status }
+}
+
 /** True when the venue says that a market does not trade any more. */
 export function isOver(market: VenueCMarket): boolean {
   return market.isResolved || market.hasWinner || hasEnded(market)

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
-import { VENUES, type MarketRecord } from '@priorbook/sdk/domain'
+import { PriorbookError, VENUES, type MarketRecord } from '@priorbook/sdk/domain'
 import { expect, onTestFinished, test } from 'vitest'
 import { createTestSink, type TestSink } from '../../capture/sink.testing.ts'
 import { createVenueANormalizer } from '../normalize.ts'
@@ -160,6 +160,28 @@ test('a market that is found late is read again from its first fill on', async (
   chain.head = 145
   await until(reached(reader, 143))
   expect(derive(sink).trades).toHaveLength(4)
+})
+
+test('what cannot be kept is read again, and is no outage of the endpoint', async () => {
+  const chain = new ScriptedChain()
+  const url = await serve(chain)
+  const { sink, reader } = read(url)
+  reader.addMarket(recordOf('81', ['7']))
+  await until(reached(reader, 98))
+  const keep = sink.answer.bind(sink)
+  let refused = 0
+  sink.answer = () => {
+    refused++
+    return { events: [], problems: [], error: new PriorbookError('disk_full', 'no space') }
+  }
+  chain.fills.set(105, [rawFill({ block: 105, transaction: 105 })])
+  chain.head = 110
+  await until(() => refused > 2)
+  expect(reached(reader, 99)()).toBe(false)
+  sink.answer = keep
+  await until(reached(reader, 108))
+  expect(derive(sink).trades).toHaveLength(1)
+  expect(sink.notes.filter(({ note }) => note === 'feed_lost')).toEqual([])
 })
 
 test('it continues after a restart and finds where blocks were replaced meanwhile', async () => {

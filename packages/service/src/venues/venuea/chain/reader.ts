@@ -3,13 +3,7 @@ import { SYSTEM_CLOCK, type Clock } from '../../../lib/clock.ts'
 import { sleep } from '../../../lib/wait.ts'
 import type { CaptureLog, CaptureRequest, CaptureSink, StoredFeed } from '../../capture/contract.ts'
 import { createQuota, type QuotaOptions } from '../../capture/quota.ts'
-import {
-  checkpointFacts,
-  readCheckpoints,
-  shortHash,
-  withCheckpoint,
-  type Checkpoint,
-} from './checkpoints.ts'
+import { readCheckpoints, shortHash, withCheckpoint, type Checkpoint } from './checkpoints.ts'
 import { ORDER_FILLED_TOPIC } from './order-filled.ts'
 import { readFills, RecentTrades, type ReadFills } from './read-fills.ts'
 import {
@@ -443,18 +437,17 @@ export class ChainReader {
     const checkpoint = { ...next, received: raw.received }
     // The quota may have waited for most of an outage, without a further failure.
     this.#declareOutage()
-    this.#answer(request, raw, Object.keys(checkpointFacts(checkpoint)))
+    this.#answer(request, raw)
     this.#checkpoints = withCheckpoint(this.#checkpoints, checkpoint)
   }
 
-  #answer(request: CaptureRequest, raw: RawAnswer, facts: readonly string[] = []): void {
+  #answer(request: CaptureRequest, raw: RawAnswer): void {
     const { bytes, value, received } = raw
-    const { error, feed } = this.#context.sink.answer(request, received, bytes, value)
-    if (error !== undefined) throw new ChainTrouble('rejected', request, error.message)
-    // Nothing was written: the disk is full.
-    if (facts.some((name) => feed?.facts[name] === undefined)) {
-      throw new ChainTrouble('disk_full', request, 'the answer could not be kept')
-    }
+    const { error } = this.#context.sink.answer(request, received, bytes, value)
+    if (error === undefined) return
+    // Without space nothing was written: the position stays where it was.
+    const reason = error.code === 'disk_full' ? 'disk_full' : 'rejected'
+    throw new ChainTrouble(reason, request, error.message)
   }
 
   #succeeded(): void {
