@@ -7,7 +7,7 @@ import {
   wholeOption,
   wordOption,
 } from '@priorbook/sdk/command-line'
-import { parseMicros, VENUE_IDS } from '@priorbook/sdk/domain'
+import { parseMicros, printMicros, VENUE_IDS, type Micros } from '@priorbook/sdk/domain'
 import { lockLake, type LakeLock } from '../lake/lake-lock.ts'
 import { writeLake } from '../lake/write-lake.ts'
 import { openObjects } from '../objects/open-objects.ts'
@@ -65,6 +65,14 @@ export const lakeCommand = defineCommand({
           if (isJson) return
           const what = isChanged ? `${printCount(files.length)} files` : 'unchanged'
           io.note(`${venue} ${dataset} ${day}: ${printCount(rows)} rows, ${what}`)
+        },
+        onWait(venue, day, reached) {
+          if (isJson) return
+          const since =
+            reached === 0 ? '' : ` since ${printMicros(reached as Micros).slice(0, 19)}Z`
+          io.note(
+            `${venue}: days from ${day} on wait: nothing was recorded${since}, and the recorder has yet to say what it missed. Start it, then run this again.`,
+          )
         },
       })
       const { days, rows, kept, unchanged, snapshots } = report

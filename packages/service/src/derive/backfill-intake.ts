@@ -7,6 +7,7 @@ import { toNoteBytes, type Note } from '../recorder/notes.ts'
 import type { StoreWriter } from '../store/store.ts'
 import { toReading, type CaptureSink } from '../venues/capture/contract.ts'
 import { definitionOf } from '../venues/registry.ts'
+import { toPastBatch } from './past-batch.ts'
 
 /** Where the answers and rows of a backfill go. */
 export type IntakeOptions = {
@@ -104,7 +105,7 @@ export class BackfillIntake {
     for (const record of records) await this.applier.apply(record)
     const batch = this.applier.drain(this.maker)
     if (batch === undefined) return
-    await this.store.append(batch)
+    await this.store.append(toPastBatch(batch))
     this.applier.forgetEnded()
   }
 

@@ -8,6 +8,7 @@ import { applyRows, Ladder, loadBase } from '@priorbook/sdk/tape'
 import { readJournal } from '@priorbook/sdk/journal'
 import { openJournalWriter } from '../journal/index.ts'
 import { openEmbeddedStore } from '../store/embedded/open.ts'
+import { reachedFact } from '../recorder/batch.ts'
 import { catchUp } from '../recorder/catch-up.ts'
 import { createTestFolder, type TestFolder } from './import.testing.ts'
 import { createLines, START_MS } from './lines.testing.ts'
@@ -360,6 +361,25 @@ describe('the journal', () => {
     const report = await folder.importPaths()
     expect(report.lines).toBe(0)
     expect(await rows()).toHaveLength(3)
+  })
+
+  it('has no time before its lines, and the import leaves alone how far live capture is stored', async () => {
+    const reached = (T + 86_400_000) * 1000
+    const live = { origin: 'live', recorder: 'r', normalizer: 1 } as const
+    const store = openEmbeddedStore({ file: folder.data.tape })
+    await store.append({
+      venue: 'venueb',
+      position: 1,
+      ...live,
+      facts: { [reachedFact('venueb')]: reached },
+    })
+    await store.close()
+    await folder.importPaths(write('a.ndjson', `${goodLines().text()}broken\n`))
+    const blocks = [...readJournal({ dir: folder.data.journal, venue: 'venueb' })]
+    const times = blocks.flatMap((block) => (block.kind === 'block' ? [...block.received] : []))
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(T * 1000)
+    expect(times).toEqual(times.toSorted((a, b) => a - b))
+    expect(await folder.read((own) => own.fact(reachedFact('venueb')))).toBe(reached)
   })
 
   it('gives the same rows however it is cut into batches', async () => {

@@ -11,6 +11,7 @@ import {
   type RecordedLine,
   type RecordingFile,
 } from './merge-recordings.ts'
+import { toPastBatch } from './past-batch.ts'
 import { toNoteBytes, type Note } from '../recorder/notes.ts'
 import type { RecordingImporter } from '../venues/capture/definition.ts'
 import { definitionOf, IMPORT_VENUES } from '../venues/registry.ts'
@@ -80,6 +81,8 @@ class ImportRun {
   private readonly read = new Map<RecordingFile, number>()
   private readonly stored = new Map<string, number>()
   private pending = 0
+  /** The received time of the newest line. */
+  private newest = 0 as Micros
   private readonly places = new LinePlaces()
   private earlier: Set<string> | undefined
   private lines = 0
@@ -127,7 +130,8 @@ class ImportRun {
     for (const [file, sha256] of hashes) {
       // A truncated file may be imported again when complete, so it is not recorded as imported.
       if (cut.has(file) || this.foreign.includes(file.path)) continue
-      await this.note({ note: 'file_imported', sha256, lines: lineCounts.get(file) ?? 0 })
+      const lines = lineCounts.get(file) ?? 0
+      await this.note({ note: 'file_imported', sha256, lines }, this.newest)
     }
     await this.flush()
     await this.options.store.seal()
@@ -172,7 +176,8 @@ class ImportRun {
       this.skipped++
       return
     }
-    await this.note({ note: 'broken_line', reason: `${placeOf(line)}: ${reason}` })
+    const note = { note: 'broken_line', reason: `${placeOf(line)}: ${reason}` } as const
+    await this.note(note, line.received)
     await this.journal(line)
   }
 
@@ -192,14 +197,15 @@ class ImportRun {
   private journal(line: RecordedLine, parsed?: Record<string, unknown>): Promise<void> | undefined {
     const { received, bytes } = line
     const number = this.writer.append(received, 'message', bytes)
+    if (received > this.newest) this.newest = received
     this.places.add(number, line)
     this.pending++
     return this.applier.apply({ number, received, kind: 'message', slot: 0, bytes, parsed })
   }
 
-  private note(note: Note): Promise<void> | undefined {
+  // Notes have the time of the lines around them: a time of 0 would say that nothing was received since 1970.
+  private note(note: Note, received: Micros): Promise<void> | undefined {
     const bytes = toNoteBytes(note)
-    const received = 0 as Micros
     const number = this.writer.append(received, 'note', bytes)
     this.pending++
     return this.applier.apply({ number, received, kind: 'note', slot: 0, bytes })
@@ -213,7 +219,7 @@ class ImportRun {
     for (const { journal, code, detail } of batch.quarantine ?? []) {
       this.problem(this.places.find(journal) ?? `record ${journal}`, code, detail)
     }
-    await this.options.store.append(batch)
+    await this.options.store.append(toPastBatch(batch))
     this.applier.forgetEnded()
     this.pending = 0
     this.places.clear()

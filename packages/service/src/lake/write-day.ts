@@ -14,6 +14,7 @@ import type { ObjectStore } from '../objects/object-store.ts'
 import { putChecked } from '../objects/put-checked.ts'
 import { distinctGaps } from '../rows/index.ts'
 import { yieldToEventLoop } from '../lib/yielder.ts'
+import { REMOVED_MARKETS } from '../store/store.ts'
 import { makeParts } from './day-parts.ts'
 import {
   dayFolder,
@@ -78,8 +79,7 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   }
   if (before === undefined && files.length === 0 && gaps.length === 0) return undefined
   // What retention has removed from the tape since stays in the lake.
-  const isTrimmed = gaps.some(({ reason }) => reason === 'retention')
-  if (before !== undefined && isTrimmed && manifest.rows < before.rows) {
+  if (before !== undefined && manifest.rows < before.rows && (await isTrimmed(order, gaps))) {
     order.check()
     const own = new Set(before.files.map(({ name }) => name))
     for (const { name } of files) {
@@ -99,6 +99,17 @@ export async function writeDay(order: DayOrder): Promise<DayReport | undefined> 
   await order.onManifest(counting)
   await removeOthers(objects, folder, files, () => order.check())
   return { manifest: counting, isChanged }
+}
+
+// The gap that takes the place of removed rows goes with the record of its market.
+async function isTrimmed(
+  { context, venue, day }: DayOrder,
+  gaps: readonly Gap[],
+): Promise<boolean> {
+  if (gaps.some(({ reason }) => reason === 'retention')) return true
+  // Rows of a removed market were received before this time, perhaps on this day.
+  const removed = await context.store.fact(REMOVED_MARKETS.before(venue))
+  return removed !== undefined && removed > day
 }
 
 async function writeParts(

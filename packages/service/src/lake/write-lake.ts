@@ -28,24 +28,31 @@ export type LakeOrder = {
   /** Throws where this process may not write to the lake any more. */
   check(): void
   onDay(manifest: LakeManifest, isChanged: boolean): void
+  /** Called for a venue whose days from this one on wait until its recorder has said what it missed. */
+  onWait?(venue: VenueId, day: string, reached: number): void
 }
 
-/** How many days, rows and snapshots of tables were written, and how many days the lake had already. */
+/**
+ * How many days, rows and snapshots of tables were written, how many days the lake had already, and of how many venues
+ * days wait for their recorder.
+ */
 export type LakeReport = {
   days: number
   rows: number
   kept: number
   unchanged: number
   snapshots: number
+  waiting: number
 }
 
 /** Writes the days that a lake does not have, each exactly once. */
 export async function writeLake(order: LakeOrder): Promise<LakeReport> {
-  const report: LakeReport = { days: 0, rows: 0, kept: 0, unchanged: 0, snapshots: 0 }
+  const report: LakeReport = { days: 0, rows: 0, kept: 0, unchanged: 0, snapshots: 0, waiting: 0 }
   for (const venue of order.venue === undefined ? VENUE_IDS : [order.venue]) {
     const first = await firstDay(order.store, venue)
     if (first === undefined) continue
     const reached = await order.reached(venue)
+    tellWaiting(order, venue, Math.max(first, startOfDay(reached)), reached, report)
     for (const dataset of LAKE_DATASETS) {
       if (isSampled(dataset) && !VENUES[venue].metrics.includes(dataset)) {
         continue
@@ -54,6 +61,19 @@ export async function writeLake(order: LakeOrder): Promise<LakeReport> {
     }
   }
   return report
+}
+
+// Days that are over and are not written must not look as if there were none.
+function tellWaiting(
+  order: LakeOrder,
+  venue: VenueId,
+  day: number,
+  reached: number,
+  report: LakeReport,
+): void {
+  if (day + DAY_MICROS + AFTER_DAY > order.now || (order.day ?? day) < day) return
+  report.waiting++
+  order.onWait?.(venue, dayText(day), reached)
 }
 
 async function writeDataset(

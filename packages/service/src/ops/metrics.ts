@@ -226,7 +226,7 @@ const PROCESS_METRICS: readonly Metric<ServiceStatus>[] = [
   ],
   [
     'disk_kept_bytes',
-    'Bytes of data with a retention limit, after its last pass.',
+    'Bytes of data with a retention limit, as its last survey found them.',
     ({ retention }) => retention.map(({ keptBytes, venue, tier }) => [keptBytes, venue, tier]),
     'venue',
     'tier',

@@ -5,7 +5,7 @@ import type { EmbeddedStore } from '../store/embedded/open.ts'
 import { ProofBook, type SignedRoot } from './proof-book.ts'
 import { ProofDatabase } from './proof-database.ts'
 import { openProofKey } from './proof-key.ts'
-import { RootWriter, type WaitingDay } from './root-writer.ts'
+import { RootWriter } from './root-writer.ts'
 
 const MINUTE = 60_000_000
 // How often chunks are collected and days are looked at.
@@ -60,10 +60,10 @@ export class ProofSigner {
   async pass(isEager = false, signal?: AbortSignal): Promise<readonly SignedRoot[]> {
     await this.#collect(signal)
     const signed: SignedRoot[] = []
-    for (const waiting of this.#writer.waitingDays()) {
-      if (!this.#isDue(waiting, isEager)) continue
+    for (const day of this.#writer.waitingDays()) {
+      if (!(await this.#isDue(day, isEager, signal))) continue
       const root = await this.#writer.sign(
-        waiting.day,
+        day,
         () => this.#now(),
         () => this.#rest(signal),
       )
@@ -112,10 +112,13 @@ export class ProofSigner {
     await this.#options.store.packBefore(today)
   }
 
-  #isDue({ day, since }: WaitingDay, isEager: boolean): boolean {
+  // When chunks were noted is asked only where it counts: not of today, in which nearly all of them wait.
+  async #isDue(day: number, isEager: boolean, signal?: AbortSignal): Promise<boolean> {
     const now = this.#now()
     if (now < day + DAY_MICROS + this.#delay) return false
-    return isEager || this.#book.rootsOf(day).length === 0 || now - since >= AMEND_AFTER
+    if (isEager || this.#book.rootsOf(day).length === 0) return true
+    const since = await this.#writer.waitingSince(day, () => this.#rest(signal))
+    return since !== undefined && now - since >= AMEND_AFTER
   }
 
   get #delay(): number {

@@ -2,7 +2,7 @@ import { DAY_MICROS } from '@priorbook/sdk/domain'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { leafHash, rootOfRuns } from '@priorbook/sdk/tape'
 import { parseLeaf, type ChunkLeaf } from '@priorbook/sdk/wire'
 import { createRandom } from '../lib/random.testing.ts'
@@ -158,6 +158,41 @@ describe('the tree of a day', () => {
     await writer.removeBefore(DAY + 100, rest)
     expect(book.removedOf(DAY)).toEqual({ isTreeGone: false, unsigned: 2 })
     expect((await sign(writer))!.size).toBe(1)
+  })
+
+  it('is looked at in steps while many chunks wait: nothing reads a whole day at once', async () => {
+    const { book, writer } = open()
+    const leaves = Array.from({ length: 700 }, (_, number) => leafOf(number))
+    writer.note(leaves.slice(0, 600), DAY + 10)
+    writer.note(leaves.slice(600), DAY + 20)
+    const later = { ...leafOf(900), lastReceived: DAY + 3 * DAY_MICROS }
+    writer.note([later], DAY + 30)
+    const { database } = book
+    const plans: string[] = []
+    const all = database.all.bind(database)
+    vi.spyOn(database, 'all').mockImplementation((sql, ...values) => {
+      const steps = all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+      plans.push(...steps.map(({ detail }) => detail))
+      const rows = all(sql, ...values)
+      expect(rows.length).toBeLessThanOrEqual(256)
+      return rows
+    })
+    let rests = 0
+    const rest = async (): Promise<void> => void rests++
+    expect(writer.waitingDays()).toEqual([DAY, DAY + 3 * DAY_MICROS])
+    expect(await writer.waitingSince(DAY, rest)).toBe(DAY + 10)
+    expect(rests).toBe(2)
+    expect(await writer.waitingSince(DAY + DAY_MICROS, rest)).toBeUndefined()
+    // What is known is not read again, until some of it is gone.
+    expect(await writer.waitingSince(DAY, rest)).toBe(DAY + 10)
+    expect(rests).toBe(2)
+    expect(plans.filter((plan) => /SCAN|TEMP B-TREE/.test(plan))).toEqual([])
+    await writer.removeBefore(DAY + DAY_MICROS, rest)
+    vi.restoreAllMocks()
+    writer.note(leaves.slice(0, 1), DAY + 40)
+    expect(await writer.waitingSince(DAY, rest)).toBe(DAY + 40)
+    expect((await sign(writer))!.size).toBe(1)
+    expect(writer.waitingDays()).toEqual([DAY + 3 * DAY_MICROS])
   })
 
   it('shows every change of what was signed', async () => {

@@ -14,13 +14,8 @@ import type { ProofKey } from './proof-key.ts'
 // Leaves per step: 5 ms, in which nothing else runs.
 const STEP = 256
 
-/** A day with chunks that no root names yet. */
-export type WaitingDay = {
-  readonly day: number
-  readonly chunks: number
-  /** When the first of them was noted. */
-  readonly since: number
-}
+/** When the first and the last of some waiting chunks were noted. */
+type NotedSpan = { readonly first: number; readonly last: number }
 
 /** Writes the trees of days and signs their roots. There is one writer for each data folder. */
 export class RootWriter {
@@ -28,6 +23,8 @@ export class RootWriter {
   private readonly database: ProofDatabase
   private readonly key: ProofKey
   private lastNoted = 0
+  /** When the first waiting chunk of a day was noted, where that was asked for. */
+  private readonly since = new Map<number, number>()
 
   constructor(book: ProofBook, key: ProofKey, now: number) {
     this.book = book
@@ -43,11 +40,14 @@ export class RootWriter {
     this.lastNoted = Math.max(now, this.lastNoted + 1)
     this.database.write(() => {
       for (const leaf of chunks) {
+        const day = startOfDay(leaf.lastReceived)
+        // A process before this one may have had a clock that was ahead.
+        if (this.since.get(day)! > this.lastNoted) this.since.delete(day)
         this.database.run(
           `INSERT OR IGNORE INTO waiting
              (day, venue, market, key, kind, metric, first, hash, leaf, noted)
            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          startOfDay(leaf.lastReceived),
+          day,
           ...placeOf(leaf),
           printLeaf(leaf),
           this.lastNoted,
@@ -56,11 +56,23 @@ export class RootWriter {
     })
   }
 
-  /** The days with chunks that no root names yet. */
-  waitingDays(): WaitingDay[] {
-    return this.database.all(
-      'SELECT day, count(*) AS chunks, min(noted) AS since FROM waiting GROUP BY day ORDER BY day',
-    )
+  /** The days with chunks that no root names yet, oldest first: one search of the key for each, however many wait. */
+  waitingDays(): number[] {
+    const days: number[] = []
+    for (let day = this.waitingDayAfter(-1); day !== null; day = this.waitingDayAfter(day)) {
+      days.push(day)
+    }
+    return days
+  }
+
+  /** When the first waiting chunk of a day was noted, found in steps; undefined where none waits. */
+  async waitingSince(day: number, rest: () => Promise<void>): Promise<number | undefined> {
+    let since = this.since.get(day)
+    if (since === undefined) {
+      since = (await this.notedSpan(day, rest))?.first
+      if (since !== undefined) this.since.set(day, since)
+    }
+    return since
   }
 
   /**
@@ -81,7 +93,7 @@ export class RootWriter {
     const roots = this.book.rootsOf(day)
     const before = roots.at(-1)
     const start = before?.size ?? 0
-    const until = this.lastWaiting(day)
+    const until = (await this.notedSpan(day, rest))?.last ?? 0
     this.dropDraft(day, start)
     let size = start
     for (let after: WaitingRow | undefined; ;) {
@@ -222,14 +234,18 @@ export class RootWriter {
     }
   }
 
-  private waiting(day: number, until: number, after: WaitingRow | undefined): WaitingRow[] {
+  private waiting(
+    day: number,
+    until: number,
+    after: WaitingRow | undefined,
+  ): (WaitingRow & { readonly noted: number })[] {
     const where =
       after === undefined
         ? ''
         : 'AND (venue, market, key, kind, metric, first, hash) > (?, ?, ?, ?, ?, ?, ?)'
     const place = after === undefined ? [] : placeOf(after)
     return this.database.all(
-      `SELECT venue, market, key, kind, metric, first, hash, leaf FROM waiting
+      `SELECT venue, market, key, kind, metric, first, hash, leaf, noted FROM waiting
        WHERE day = ? AND noted <= ? ${where}
        ORDER BY venue, market, key, kind, metric, first, hash LIMIT ${STEP}`,
       day,
@@ -238,9 +254,23 @@ export class RootWriter {
     )
   }
 
-  private lastWaiting(day: number): number {
-    const sql = 'SELECT max(noted) AS noted FROM waiting WHERE day = ?'
-    return this.database.all<{ noted: number | null }>(sql, day)[0]?.noted ?? 0
+  private waitingDayAfter(day: number): number | null {
+    const sql = 'SELECT min(day) AS day FROM waiting WHERE day > ?'
+    return this.database.all<{ day: number | null }>(sql, day)[0]?.day ?? null
+  }
+
+  // A day may have a million waiting chunks, and times are not in the key: one query would stop the recorder.
+  private async notedSpan(day: number, rest: () => Promise<void>): Promise<NotedSpan | undefined> {
+    let span: NotedSpan | undefined
+    for (let rows = this.waiting(day, Number.MAX_SAFE_INTEGER, undefined); rows.length > 0;) {
+      const times = rows.map(({ noted }) => noted)
+      const { first, last } = span ?? { first: Infinity, last: 0 }
+      span = { first: Math.min(first, ...times), last: Math.max(last, ...times) }
+      if (rows.length < STEP) break
+      await rest()
+      rows = this.waiting(day, Number.MAX_SAFE_INTEGER, rows.at(-1))
+    }
+    return span
   }
 
   private forget(day: number, until: number): boolean {
@@ -252,6 +282,7 @@ export class RootWriter {
   }
 
   private drop(day: number, row: WaitingRow): void {
+    this.since.delete(day)
     this.database.run(
       `DELETE FROM waiting WHERE day = ? AND venue = ? AND market = ? AND key = ? AND kind = ?
        AND metric = ? AND first = ? AND hash = ?`,

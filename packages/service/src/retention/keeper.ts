@@ -8,23 +8,19 @@ import {
   type RetentionTier,
 } from '../config/retention.ts'
 import { AWAY_FILE_BYTES, removeSegments, SegmentSizes } from '../journal/index.ts'
+import { Pace } from '../lib/pace.ts'
 import { restBetween } from '../lib/wait.ts'
-import {
-  KEPT_START,
-  type EmbeddedStore,
-  type KeptPlace,
-  type TapeTier,
-} from '../store/embedded/open.ts'
-import { AgeBuckets } from './age-buckets.ts'
+import type { EmbeddedStore, TapeTier } from '../store/embedded/open.ts'
+import { restAfterSurvey, surveyTier, type TierSurvey } from './tier-survey.ts'
 
 /** What is kept of one kind of data of one venue, and what went. */
 export type TierState = {
   readonly venue: VenueId
   readonly tier: RetentionTier
   readonly limit: RetentionLimit
-  /** After the last pass. */
+  /** As the last survey found it; while the first one runs, what it has counted so far. */
   readonly keptBytes: number
-  /** The received time of the oldest data before the last pass, where it is known. */
+  /** The received time of the oldest data at the last survey, where it is known. */
   readonly oldest?: number | undefined
   /** Since the start of this process. */
   readonly removedBytes: number
@@ -40,6 +36,8 @@ export type KeeperOptions = {
   readonly isDryRun?: boolean
   /** How long to leave the process to others between two steps; 0 only gives way. */
   readonly restMs?: number
+  /** The most of the process's time that surveys take beside a recorder; 2 % by default. */
+  readonly surveyShare?: number
   /** The time in microseconds. */
   now?(): number
 }
@@ -49,6 +47,12 @@ type Log = {
   warn(fields: object, message: string): void
 }
 
+// In the order in which they are trimmed: records of markets go when their rows are gone.
+const TAPE_TIERS = ['tape', 'quarantine', 'markets'] as const satisfies readonly TapeTier[]
+const SURVEY_SHARE = 0.02
+// Where more of a limit than this is used, it is soon passed.
+const NEAR = 0.9
+
 type Tally = { removedBytes: number; removedRows: number; keptBytes: number; oldest?: number }
 
 /** Removes what is older or more than the configuration allows, in small steps. */
@@ -57,6 +61,9 @@ export class Keeper {
   readonly #limits: ReadonlyMap<string, RetentionLimit>
   readonly #tallies = new Map<string, Tally>()
   readonly #segments = new SegmentSizes()
+  readonly #surveys = new Map<TapeTier, TierSurvey>()
+  /** Ends the wait for the next pass. */
+  #wake = new AbortController()
 
   constructor(options: KeeperOptions) {
     this.#options = options
@@ -76,27 +83,30 @@ export class Keeper {
     })
   }
 
-  /** Applies all limits once. */
+  /** Applies all limits once, to what is kept now. */
   async pass(signal?: AbortSignal): Promise<void> {
     // The journal first: it gives its space back to the disk at once.
-    for (const venue of VENUE_IDS) await this.#trimJournal(venue)
-    for (const tier of ['tape', 'quarantine', 'markets'] as const) {
+    await this.#trimJournals()
+    for (const tier of TAPE_TIERS) {
       if (!this.#has(tier)) continue
-      const kept = await this.#survey(tier, signal)
-      for (const venue of VENUE_IDS) {
-        await this.#trim(tier, venue, kept.get(venue) ?? new AgeBuckets(), signal)
-      }
+      await this.#survey(tier, () => this.#rest(signal))
+      await this.#trimTier(tier, true, signal)
     }
   }
 
   /** Applies the limits again and again until it is stopped; trouble is logged and tried again. */
   async run(signal: AbortSignal, log: Log): Promise<void> {
     if (!this.hasLimits) return
-    const waitMs = passEveryMs([...this.#limits.values()])
+    await Promise.all([this.#runPasses(signal, log), this.#runSurveys(signal, log)])
+  }
+
+  async #runPasses(signal: AbortSignal, log: Log): Promise<void> {
     while (!signal.aborted) {
+      this.#wake = new AbortController()
       const before = this.#removed()
       try {
-        await this.pass(signal)
+        await this.#trimJournals()
+        for (const tier of TAPE_TIERS) await this.#trimTier(tier, false, signal)
         const bytes = this.#removed() - before
         if (bytes > 0) log.info({ bytes }, 'retention removed old data')
       } catch (error) {
@@ -104,8 +114,43 @@ export class Keeper {
         const detail = error instanceof Error ? error.message : String(error)
         log.warn({ error: detail }, 'retention could not remove old data: it is tried again')
       }
-      await pause(waitMs, undefined, { signal }).catch(() => undefined)
+      await this.#pause(AbortSignal.any([signal, this.#wake.signal]))
     }
+  }
+
+  // Beside the passes: a survey reads the place of every chunk, which takes hours where there are many.
+  async #runSurveys(signal: AbortSignal, log: Log): Promise<void> {
+    const due = new Map<TapeTier, number>()
+    while (!signal.aborted) {
+      for (const tier of TAPE_TIERS) {
+        if (!this.#has(tier) || performance.now() < (due.get(tier) ?? 0)) continue
+        try {
+          due.set(tier, await this.#surveyAtPace(tier, signal))
+        } catch (error) {
+          if (signal.aborted) return
+          const detail = error instanceof Error ? error.message : String(error)
+          log.warn({ error: detail }, 'retention could not add up what is kept: it is tried again')
+        }
+      }
+      await this.#pause(signal)
+    }
+  }
+
+  // Surveys within a share of the time; says when the next one is due.
+  async #surveyAtPace(tier: TapeTier, signal: AbortSignal): Promise<number> {
+    const pace = new Pace({ share: this.#options.surveyShare ?? SURVEY_SHARE, signal })
+    const startedMs = performance.now()
+    await this.#survey(tier, () => pace.step())
+    if (this.#used(tier) > 1) this.#wake.abort()
+    const tookMs = performance.now() - startedMs
+    const hasByteLimit = VENUE_IDS.some((venue) => this.#limit(venue, tier)?.bytes !== undefined)
+    const isNear = this.#used(tier) > NEAR
+    return startedMs + tookMs + restAfterSurvey(tookMs, { hasByteLimit, isNear })
+  }
+
+  #pause(signal: AbortSignal): Promise<void> {
+    const waitMs = passEveryMs([...this.#limits.values()])
+    return pause(waitMs, undefined, { signal }).catch(() => undefined)
   }
 
   #removed(): number {
@@ -133,6 +178,10 @@ export class Keeper {
     return this.#options.now?.() ?? Date.now() * 1000
   }
 
+  async #trimJournals(): Promise<void> {
+    for (const venue of VENUE_IDS) await this.#trimJournal(venue)
+  }
+
   async #trimJournal(venue: VenueId): Promise<void> {
     const limit = this.#limit(venue, 'journal')
     if (limit === undefined) return
@@ -158,42 +207,63 @@ export class Keeper {
     await this.#rest()
   }
 
-  async #survey(tier: TapeTier, signal?: AbortSignal): Promise<Map<VenueId, AgeBuckets>> {
-    const kept = new Map<VenueId, AgeBuckets>()
-    for (let at: KeptPlace | undefined = KEPT_START; at !== undefined;) {
-      const { pieces, next } = await this.#options.store.listKept(tier, at)
-      for (const { venue, received, bytes } of pieces) {
-        let buckets = kept.get(venue)
-        if (buckets === undefined) kept.set(venue, (buckets = new AgeBuckets()))
-        buckets.add(received, bytes)
-      }
-      at = next
-      await this.#rest(signal)
+  async #survey(tier: TapeTier, rest: () => Promise<void>): Promise<void> {
+    const isFirst = !this.#surveys.has(tier)
+    const survey = await surveyTier(this.#options.store, tier, (counted) => {
+      if (isFirst) this.#tell(tier, counted)
+      return rest()
+    })
+    this.#surveys.set(tier, survey)
+    this.#tell(tier, survey)
+  }
+
+  #tell(tier: TapeTier, survey: TierSurvey): void {
+    for (const venue of VENUE_IDS) {
+      if (this.#limit(venue, tier) === undefined) continue
+      const tally = this.#tallyOf(venue, tier)
+      const kept = survey.get(venue)
+      tally.keptBytes = kept?.total ?? 0
+      if (kept?.oldest !== undefined) tally.oldest = kept.oldest
     }
-    return kept
+  }
+
+  // How much of its limit the last survey found used, of the venue nearest to one; 0 without a limit of bytes.
+  #used(tier: TapeTier): number {
+    const shares = VENUE_IDS.map((venue) => {
+      const bytes = this.#limit(venue, tier)?.bytes
+      const kept = this.#surveys.get(tier)?.get(venue)?.total ?? 0
+      return bytes === undefined ? 0 : kept / Math.max(1, bytes)
+    })
+    return Math.max(...shares)
+  }
+
+  async #trimTier(tier: TapeTier, isSurveyNew: boolean, signal?: AbortSignal): Promise<void> {
+    for (const venue of VENUE_IDS) await this.#trim(tier, venue, isSurveyNew, signal)
   }
 
   async #trim(
     tier: TapeTier,
     venue: VenueId,
-    kept: AgeBuckets,
+    isSurveyNew: boolean,
     signal?: AbortSignal,
   ): Promise<void> {
     const limit = this.#limit(venue, tier)
     if (limit === undefined) return
     const { store, isDryRun = false } = this.#options
     const byAge = limit.ageMicros === undefined ? 0 : this.#now() - limit.ageMicros
-    const byBytes = limit.bytes === undefined ? 0 : (kept.cutFor(limit.bytes) ?? 0)
+    // Also where the survey is older: what it counted and is gone since was the oldest, so the time stays right.
+    const kept = this.#surveys.get(tier)?.get(venue)
+    const byBytes = limit.bytes === undefined ? 0 : (kept?.cutFor(limit.bytes) ?? 0)
     const before = Math.max(byAge, byBytes)
-    const tally = this.#tallyOf(venue, tier)
-    tally.keptBytes = kept.total
-    if (kept.oldest !== undefined) tally.oldest = kept.oldest
     if (before === 0) return
+    // By age, new rows take the place of those that go: how much is kept then, only the next survey says.
+    const isCounted = isSurveyNew || byBytes > byAge
+    const tally = this.#tallyOf(venue, tier)
     // Rows leave the log only when it is packed.
     if (tier === 'tape' && !isDryRun) await store.packBefore(byAge)
     for (let after: number | undefined = 0; after !== undefined;) {
       const step = await store.removeSome(tier, { venue, before, after, isDryRun })
-      tally.keptBytes -= step.bytes
+      if (isCounted) tally.keptBytes -= step.bytes
       tally.removedBytes += step.bytes
       tally.removedRows += step.rows
       after = step.next

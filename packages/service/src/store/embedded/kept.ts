@@ -23,13 +23,13 @@ export type KeptPlace = { readonly stream: number; readonly first: number }
 /** Where such a walk begins. */
 export const KEPT_START: KeptPlace = { stream: 0, first: 0 }
 
-// Bounds a step: an append waits for it.
-const STEP_ROWS = 1024
+// Bounds of a step: an append waits for it. The versions of a market's record are summed with it.
+const STEP_ROWS = { tape: 256, quarantine: 256, markets: 32 } as const
 
 /** Lists the sizes and times of some chunks, quarantined messages or market records. */
 export function listKept(database: Database, tier: TapeTier, after: KeptPlace): KeptStep {
   const pieces = readPieces(database, tier, after) as unknown as readonly (KeptPiece & KeptPlace)[]
-  const last = pieces.length < STEP_ROWS ? undefined : pieces.at(-1)
+  const last = pieces.length < STEP_ROWS[tier] ? undefined : pieces.at(-1)
   return { pieces, next: last && { stream: last.stream, first: last.first } }
 }
 
@@ -45,14 +45,14 @@ function readPieces(database: Database, tier: TapeTier, after: KeptPlace): Row[]
            WHERE (chunk.stream, chunk.first) > (?, ?) ORDER BY chunk.stream, chunk.first LIMIT ?`,
         after.stream,
         after.first,
-        STEP_ROWS,
+        STEP_ROWS[tier],
       )
     case 'quarantine':
       return database.all(
         `SELECT id AS stream, 0 AS first, venue, received, length(raw) + length(detail) AS bytes
          FROM quarantine WHERE id > ? ORDER BY id LIMIT ?`,
         after.stream,
-        STEP_ROWS,
+        STEP_ROWS[tier],
       )
     case 'markets':
       return database.all(
@@ -60,7 +60,7 @@ function readPieces(database: Database, tier: TapeTier, after: KeptPlace): Row[]
            (SELECT coalesce(sum(length(body)), 0) FROM revision WHERE market = market.id) AS bytes
          FROM market WHERE id > ? ORDER BY id LIMIT ?`,
         after.stream,
-        STEP_ROWS,
+        STEP_ROWS[tier],
       )
   }
 }
