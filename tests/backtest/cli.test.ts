@@ -238,6 +238,48 @@ describe('priorbook backtest', () => {
     expect(failed.err).toContain('no idea')
   })
 
+  it('ends with 1 where any run failed, also with --json and beside a better run', async () => {
+    const bad = strategyFile('bad-json', "{ onBook() { throw new Error('no idea') } }")
+    const failed = await priorbook('backtest', bad, ...files, '--json')
+    expect(failed.status).toBe(EXIT_CODES.failed.status)
+    expect(JSON.parse(failed.out)).toMatchObject({ status: 'failed' })
+    const said = JSON.parse(failed.err.trim().split('\n').at(-1)!) as { message: string }
+    expect(said).toMatchObject({ error: 'failed', status: 1 })
+    expect(said.message).toBe('the strategy failed: Error: no idea')
+
+    // Does nothing, so that the run that failed at its first book is not the best one.
+    const body = `({ fails }) => ({
+      onBook(book, { buy }) {
+        if (!fails) return
+        buy({ market: book.market.id, size: 1 })
+        if (book.sequence > 20) throw new Error('no idea')
+      },
+    })`
+    const words = ['--queue', 'pessimistic', '-q', '--params', 'fails=false|true'] as const
+    const some = strategyFile('some', body)
+    const swept = await priorbook('backtest', some, ...files, ...words)
+    expect(swept.out).toMatch(/^fails=false +0 /m)
+    expect(swept.err).toContain('failed in 1 of 2 runs: Error: no idea, with fails=true')
+    expect(swept.status).toBe(EXIT_CODES.failed.status)
+    const json = await priorbook('backtest', some, ...files, ...words, '--json')
+    const states = json.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { status: string }).status)
+    expect([states, json.status]).toEqual([['complete', 'failed'], EXIT_CODES.failed.status])
+    const split = await priorbook(
+      'backtest',
+      some,
+      ...files,
+      ...words,
+      '--split',
+      '2026-08-10T12:00:00Z',
+    )
+    expect(split.out).toContain('before the split')
+    expect(split.err).toContain('failed in 1 of 3 runs')
+    expect(split.status).toBe(EXIT_CODES.failed.status)
+  })
+
   it.each([
     [['backtest'], 'usage', 'the strategy is missing'],
     [['backtest', 'nothing.ts', 'x.tape'], 'not_found', 'no file nothing.ts'],

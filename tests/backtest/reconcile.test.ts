@@ -190,3 +190,31 @@ describe('a paper run', { timeout: 180_000 }, () => {
     )
   })
 })
+
+describe('a paper run that fails', { timeout: 180_000 }, () => {
+  it('ends there with 1, and neither at the first message nor after a month', async () => {
+    const { folder, record, env } = await openRecording()
+    const file = join(folder, 'failing.ts')
+    const log = join(folder, 'failing.ndjson')
+    // Far beyond the first message, and the last that it hears of.
+    writeFileSync(
+      file,
+      `let books = 0
+      export const strategy = () => ({
+        onBook() { if (++books === 20) throw new Error('no idea after ' + books) },
+      })\n`,
+    )
+    await record()
+    const words = ['--markets', `venueb:${MARKETS[0]}`, '--log', log, '--seconds', '2592000']
+    const assume = ['--assume', 'venueb-maker=none,venueb-tick=0.01']
+    const running = runCommand(['paper', file, ...words, ...assume], env)
+    let ran: Ran | undefined
+    while (ran === undefined) {
+      await record()
+      ran = await Promise.race([running, pause(40, undefined)])
+    }
+    expect(ran.err).toContain('the strategy failed: Error: no idea after 20')
+    expect(ran.status).toBe(1)
+    expect(parseRunLog(readFileSync(log, 'utf8')).end).toBeDefined()
+  })
+})

@@ -75,7 +75,7 @@ async function run(name: string, ...more: readonly string[]) {
   const out = join(folder, name)
   const words = ['--assume', ASSUME, '--queue', 'pessimistic', '--out', out, '-q']
   const ran = await runCommand(
-    ['backtest', file, ...RANGE, ...words, '--cache', cache, ...more],
+    ['backtest', file, ...RANGE, '--cache', cache, ...words, ...more],
     env,
   )
   if (ran.status !== 0) throw new Error(ran.err)
@@ -178,6 +178,20 @@ describe('rolling markets', () => {
       expect(hashes.size).toBe(1)
     },
   )
+
+  it('shares its downloads with a run at the same time', async () => {
+    const shared = join(folder, 'shared')
+    const words = ['--series', 'KXBTC15M', '--to', TO, '--cache', shared]
+    const runs = await Promise.all(['left', 'right'].map((name) => run(name, ...words)))
+    const hashes = await Promise.all(runs.map(({ report }) => hashReport(report)))
+    expect(hashes[1]).toBe(hashes[0])
+    const kept = readdirSync(shared)
+    expect(kept.filter((name) => !/\.pbx(\.manifest\.json)?$/.test(name))).toEqual([])
+    for (const name of kept.filter((name) => name.endsWith('.pbx'))) {
+      const verified = await runCommand(['verify', join(shared, name)], env)
+      expect([name, verified.status]).toEqual([name, 0])
+    }
+  })
 
   it('plays series of one’s own on the same clock, from the time they were received', async () => {
     const data = join(folder, 'chances.csv')

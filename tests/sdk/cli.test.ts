@@ -522,6 +522,34 @@ describe('downloads', () => {
     expect((await run(['verify', spoiled])).status).toBe(0)
   })
 
+  it('are refused where another process writes the part, and taken over where it is gone', async () => {
+    const path = at(`${++attempt}-locked.csv`)
+    const lock = `${path}.part.lock`
+    const args = ['download', market, '-o', path, '-f', 'csv']
+    let left = ''
+    fault = (url) => {
+      // What this process wrote, as it stands on disk in the middle of a download.
+      if (url.startsWith('/v3/bulk?') && existsSync(lock)) left = readFileSync(lock, 'utf8')
+      return 'none'
+    }
+    expect((await run(args)).status).toBe(0)
+    fault = () => 'none'
+    rmSync(path)
+    const lockOf = (pid: number): string =>
+      JSON.stringify({ ...(JSON.parse(left) as object), owner: 'another', pid })
+    writeFileSync(lock, lockOf(process.ppid))
+    const refused = await run(args)
+    expect([refused.status, refused.err]).toEqual([
+      1,
+      expect.stringMatching(/process \d+ is writing .*\n?.*\.part\n.*run the command again/),
+    ])
+    expect([existsSync(path), existsSync(`${path}.part`)]).toEqual([false, false])
+    // No process has this number: the most is 2^22.
+    writeFileSync(lock, lockOf(2 ** 22 + 1))
+    expect((await run(args)).status).toBe(0)
+    expect([existsSync(lock), (await run(['verify', path])).status]).toEqual([false, 0])
+  })
+
   it('of nothing say why', async () => {
     const { status, err } = await run([
       'download',

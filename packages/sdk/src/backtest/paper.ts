@@ -16,9 +16,9 @@ export type PaperOptions = Omit<RunOptions, 'events' | 'data' | 'onProgress'> & 
 }
 
 /**
- * Runs a strategy on a live stream without sending its orders, until the stream ends. It sees the same
- * events as a replay of the same hours, so the two can be compared later. A lost connection is a gap,
- * because the strategy received nothing.
+ * Runs a strategy on a live stream without sending its orders, until the stream ends or the strategy
+ * fails. It sees the same events as a replay of the same hours, so the two can be compared later. A lost
+ * connection is a gap, because the strategy received nothing.
  */
 export async function paper(options: PaperOptions): Promise<BacktestResult> {
   const run = new RunSet(options, [options.params ?? {}])
@@ -35,11 +35,9 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
   const openGaps = (): void => {
     if (lost.length > 0) return
     for (const venue of venues) {
-      const start = world.now as Micros
-      const place = { venue, scope: 'venue', key: '', start, afterSequence: 0, journal: 0 } as const
-      const gap: Gap = { ...place, reason: 'disconnected' }
+      const gap = lostConnection(venue, world.now as Micros)
       lost.push(gap)
-      apply({ kind: 'gap', at: start, edge: 'open', gap })
+      apply({ kind: 'gap', at: gap.start, edge: 'open', gap })
     }
   }
   const closeGaps = (): void => {
@@ -73,6 +71,7 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
           break
         default:
       }
+      if (hasFailed(run)) return
     }
   }
 
@@ -89,6 +88,16 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
   }
   run.finish()
   return run.results()[0]!
+}
+
+// A strategy that failed is not called any more, so the rest of the stream would change nothing.
+function hasFailed(run: RunSet): boolean {
+  return run['runs'].every(({ hooks }) => !hooks.isAlive)
+}
+
+function lostConnection(venue: VenueId, start: Micros): Gap {
+  const place = { venue, scope: 'venue', key: '', start, afterSequence: 0, journal: 0 } as const
+  return { ...place, reason: 'disconnected' }
 }
 
 // The run goes on, so reports are built now and not when they are read.

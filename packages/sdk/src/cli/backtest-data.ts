@@ -85,8 +85,14 @@ export async function cacheJob(context: Context, job: BacktestJob): Promise<Back
     references,
     { from, to },
     signal,
-    (done, total, bytes) =>
-      bar?.update(done, total, `${printCount(markets.length)} markets, ${megabytes(bytes)}`),
+    {
+      onProgress(done, total, bytes) {
+        bar?.update(done, total, `${printCount(markets.length)} markets, ${megabytes(bytes)}`)
+      },
+      onWait(why) {
+        if (!isQuiet) io.note(`waiting: ${why}`)
+      },
+    },
   ).finally(() => bar?.end())
   if (files.length === 0) throw new CliError('empty', 'nothing was recorded in the range')
   return { ...job, files, revisions, client: undefined }

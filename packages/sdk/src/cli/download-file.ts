@@ -12,7 +12,14 @@ import {
 import { delayOf, sleep, DEFAULT_RETRY } from '../client/backoff.ts'
 import { UsageError } from '../command-line/index.ts'
 import { CliError } from './errors.ts'
-import { fileIn, manifestPath, readSavedManifest, type SavedManifest } from './file-proof.ts'
+import {
+  fileIn,
+  fileNameIn,
+  manifestPath,
+  readSavedManifest,
+  type SavedManifest,
+} from './file-proof.ts'
+import { lockPart, type PartLock } from './part-lock.ts'
 
 /** What to download and where to. */
 export type DownloadOrder = {
@@ -20,10 +27,16 @@ export type DownloadOrder = {
   readonly format: FileFormat
   /** The file; the server's own name for it where it ends with a slash or is absent. */
   readonly path: (fileName: string) => string
-  readonly isForced: boolean
+  /**
+   * A file that is there already: `refuse` and `refresh` keep it where it is what was asked for and final. Any other
+   * one `refuse` refuses and `refresh` replaces; `replace` replaces all.
+   */
+  readonly existing: 'refuse' | 'refresh' | 'replace'
   /** Max consecutive retries of a broken connection without a byte of progress. */
   readonly retries: number
   readonly signal: AbortSignal
+  /** Told once where another process downloads the file, which is then waited for; without it that is refused. */
+  readonly onWait?: ((why: string) => void) | undefined
 }
 
 /** Reports of a running download. */
@@ -57,30 +70,53 @@ export async function downloadFile(
   const { format, params, signal } = order
   const request = { ...params, format, demo: client.isDemo }
   const named = await client.manifest({ ...params, formats: [format], estimate: true }, { signal })
-  const path = order.path(fileIn(named.data, format).file_name)
-  const there = await readSavedManifest(manifestPath(path))
-  if (!order.isForced && (await sizeOf(path)) !== undefined) {
-    const isSame = there !== undefined && isSameRequest(there, request, client.url)
-    if (!isSame || !there.manifest.receipt?.is_final) {
-      throw new UsageError(
-        `${path} is there already${isSame ? ', and its range was not final' : ''}`,
-        'Choose another name with --output, or replace it with --force.',
-      )
-    }
-    const file = fileIn(there.manifest, format)
-    if ((await sizeOf(path)) === file.bytes) {
-      return { path, file, saved: there, resumedAt: file.bytes, wasThere: true }
-    }
+  const path = order.path(fileNameIn(named.data, format))
+  const there = await keptFile(order, path, request, client.url)
+  if (there !== undefined) return there
+  const lock = await lockPart(`${path}.part`, signal, order.onWait)
+  try {
+    // The process that was waited for may have downloaded it.
+    const made = await keptFile(order, path, request, client.url)
+    return made ?? (await new Run(client, order, events, request, path, lock).go())
+  } finally {
+    await lock.release()
   }
-  return new Run(client, order, events, request, path).go()
 }
+
+/** The file that is there already, where it stays; throws where it must not be replaced. */
+async function keptFile(
+  { existing, format }: DownloadOrder,
+  path: string,
+  request: Request,
+  url: string,
+): Promise<Downloaded | undefined> {
+  const bytes = await sizeOf(path)
+  if (bytes === undefined || existing === 'replace') return undefined
+  const reading = readSavedManifest(manifestPath(path))
+  const saved = await (existing === 'refresh' ? reading.catch(() => undefined) : reading)
+  const isSame = saved !== undefined && isSameRequest(saved, request, url)
+  if (!isSame || !saved.manifest.receipt?.is_final) {
+    if (existing === 'refresh') return undefined
+    throw new UsageError(
+      `${path} is there already${isSame ? ', and its range was not final' : ''}`,
+      'Choose another name with --output, or replace it with --force.',
+    )
+  }
+  const file = fileIn(saved.manifest, format)
+  if (bytes !== file.bytes) return undefined
+  return { path, file, saved, resumedAt: bytes, wasThere: true }
+}
+
+// What was asked for, so that a repeated request is recognized.
+type Request = Readonly<Record<string, unknown>>
 
 class Run {
   private readonly client: PriorbookClient
   private readonly order: DownloadOrder
   private readonly events: DownloadEvents
-  private readonly request: Readonly<Record<string, unknown>>
+  private readonly request: Request
   private readonly path: string
+  private readonly lock: PartLock
   private readonly part: string
   private readonly partManifest: string
 
@@ -88,14 +124,16 @@ class Run {
     client: PriorbookClient,
     order: DownloadOrder,
     events: DownloadEvents,
-    request: Readonly<Record<string, unknown>>,
+    request: Request,
     path: string,
+    lock: PartLock,
   ) {
     this.client = client
     this.order = order
     this.events = events
     this.request = request
     this.path = path
+    this.lock = lock
     this.part = `${path}.part`
     this.partManifest = manifestPath(this.part)
   }
@@ -105,6 +143,8 @@ class Run {
     let saved = await this.begin()
     for (let isAgain = false; ; isAgain = true) {
       const { resumedAt, sha256 } = await this.fetch(saved)
+      // Without the lock the part is that of another process, which goes on with it.
+      await this.lock.check()
       const file = fileIn(saved.manifest, format)
       if (sha256 === file.sha256) return this.keep(saved, file, resumedAt)
       // Rows may have been added to the range; the manifest has then changed too.
@@ -114,14 +154,10 @@ class Run {
         const now = fileIn(saved.manifest, format)
         if (sha256 === now.sha256) return this.keep(saved, now, resumedAt)
       }
-      await rm(this.part, { force: true })
       if (!isOpen || isAgain) {
-        await rm(this.partManifest, { force: true })
-        throw new PriorbookClientError(
-          'incomplete_file',
-          `the SHA-256 of ${this.path} is not that of its manifest; nothing was kept`,
-        )
+        await this.discard(`the SHA-256 of ${this.path} is not that of its manifest`)
       }
+      await rm(this.part, { force: true })
     }
   }
 
@@ -201,10 +237,22 @@ class Run {
     file: ManifestFileJson,
     resumedAt: number,
   ): Promise<Downloaded> {
+    await this.lock.check()
+    // The SHA-256 is that of the bytes that were received: a program without the lock may have written more of them.
+    const bytes = await sizeOf(this.part)
+    if (bytes !== file.bytes) {
+      await this.discard(`${this.part} has ${bytes ?? 'no'} bytes instead of ${file.bytes}`)
+    }
     await writeFile(manifestPath(this.path), `${JSON.stringify(saved, null, 2)}\n`)
     await rename(this.part, this.path)
     await rm(this.partManifest, { force: true })
     return { path: this.path, file, saved, resumedAt, wasThere: false }
+  }
+
+  private async discard(why: string): Promise<never> {
+    await rm(this.part, { force: true })
+    await rm(this.partManifest, { force: true })
+    throw new PriorbookClientError('incomplete_file', `${why}; nothing was kept`)
   }
 }
 
@@ -218,12 +266,8 @@ function pin(params: BulkParams, { manifest: { range } }: SavedManifest): BulkPa
   }
 }
 
-function isSameRequest(
-  saved: SavedManifest,
-  request: Readonly<Record<string, unknown>>,
-  url: string,
-): boolean {
-  const text = (value: Readonly<Record<string, unknown>>): string =>
+function isSameRequest(saved: SavedManifest, request: Request, url: string): boolean {
+  const text = (value: Request): string =>
     JSON.stringify(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   return saved.url === url && text(saved.request) === text(request)
 }

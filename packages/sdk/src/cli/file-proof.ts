@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import type { GapJson } from '../wire/index.ts'
-import type { FileFormat, ManifestFileJson, ManifestJson } from '../client/index.ts'
+import {
+  PriorbookClientError,
+  type FileFormat,
+  type ManifestFileJson,
+  type ManifestJson,
+} from '../client/index.ts'
+import { showValue } from '../domain/index.ts'
 import { CliError } from './errors.ts'
 import { readBeside } from './read-beside.ts'
 
@@ -40,6 +46,22 @@ export function fileIn(manifest: ManifestJson, format: FileFormat): ManifestFile
   }
   return file
 }
+
+/**
+ * The name that a server gives a file. It becomes a path here, so one that leads out of its folder, or that a terminal
+ * or a system reads in its own way, is refused.
+ */
+export function fileNameIn(manifest: ManifestJson, format: FileFormat): string {
+  const { file_name: name } = fileIn(manifest, format)
+  if (typeof name === 'string' && !NO_NAMES.has(name) && !NOT_IN_NAMES.test(name)) return name
+  throw new PriorbookClientError(
+    'bad_answer',
+    `the server names the file ${showValue(name)}, which is not the name of a file; nothing was written`,
+  )
+}
+
+const NO_NAMES = new Set(['', '.', '..'])
+const NOT_IN_NAMES = /[/\\:\p{Cc}]/u
 
 /** The SHA-256 and the length of a file. */
 export async function hashFile(

@@ -86,7 +86,8 @@ export function printWalk(steps: readonly WalkStep[]): string {
   return `${lines.join('\n')}\n`
 }
 
-function printParams(params: Readonly<Record<string, unknown>>, between = ' '): string {
+/** Parameters as they are written on the command line. */
+export function printParams(params: Readonly<Record<string, unknown>>, between = ' '): string {
   return Object.entries(params)
     .map(([name, value]) => `${name}=${String(value)}`)
     .join(between)

@@ -7,7 +7,6 @@ import { printMicros, VENUE_IDS, VENUES, type Micros } from '../domain/index.ts'
 import { fromMarketJson } from '../wire/index.ts'
 import { downloadFile } from './download-file.ts'
 import { CliError } from './errors.ts'
-import { manifestPath, readSavedManifest } from './file-proof.ts'
 
 /** The files and records of a run over the service. */
 export type CachedTapes = {
@@ -16,8 +15,13 @@ export type CachedTapes = {
   readonly revisions: readonly Revision[]
 }
 
-/** How far the downloads of a run are. */
-export type CacheProgress = (done: number, total: number, bytes: number) => void
+/** Reports of the downloads of a run. */
+export interface CacheEvents {
+  /** How far they are. */
+  onProgress(done: number, total: number, bytes: number): void
+  /** Another run downloads a file that this one needs too. */
+  onWait(why: string): void
+}
 
 // Downloads at a time: a request waits for the service most of the time.
 const AT_ONCE = 4
@@ -25,7 +29,8 @@ const RETRIES = 5
 
 /**
  * Downloads the books, trades and records of markets and the reference prices of assets into a folder. A
- * file of a final range that is already there is not downloaded again.
+ * file of a final range that is already there is not downloaded again; one that another run downloads at the moment is
+ * waited for.
  */
 export async function cacheTapes(
   client: PriorbookClient,
@@ -34,7 +39,7 @@ export async function cacheTapes(
   assets: readonly string[],
   range: RollingRange,
   signal: AbortSignal,
-  onProgress: CacheProgress,
+  events: CacheEvents,
 ): Promise<CachedTapes> {
   await mkdir(folder, { recursive: true })
   const times = {
@@ -45,9 +50,11 @@ export async function cacheTapes(
   const total = scopes.length + markets.length
   let done = 0
   let bytes = 0
-  const advance = (more: number): void => onProgress(++done, total, (bytes += more))
+  const advance = (more: number): void => events.onProgress(++done, total, (bytes += more))
   const files = await inTurn(scopes, async (scope) => {
-    const file = await cacheFile(client, folder, { ...scope, ...times }, signal)
+    const file = await cacheFile(client, folder, { ...scope, ...times }, signal, (why) =>
+      events.onWait(why),
+    )
     advance(file?.bytes ?? 0)
     return file?.path
   })
@@ -94,13 +101,20 @@ async function cacheFile(
   folder: string,
   params: BulkParams,
   signal: AbortSignal,
+  onWait: (why: string) => void,
 ): Promise<{ readonly path: string; readonly bytes: number } | undefined> {
   const path = join(folder, nameOf(client, params))
-  const saved = await readSavedManifest(manifestPath(path)).catch(() => undefined)
-  const isForced = saved?.manifest.receipt?.is_final !== true
-  const order = { params, format: 'tape', path: () => path, isForced, retries: RETRIES } as const
+  const order = {
+    params,
+    format: 'tape',
+    path: () => path,
+    existing: 'refresh',
+    retries: RETRIES,
+    signal,
+    onWait,
+  } as const
   try {
-    const { file } = await downloadFile(client, { ...order, signal }, SILENT)
+    const { file } = await downloadFile(client, order, SILENT)
     return { path, bytes: file.bytes }
   } catch (error) {
     if (error instanceof CliError && error.exit === 'empty') return undefined

@@ -41,7 +41,7 @@ import { summarize } from '../backtest-summary.ts'
 import { printTables } from '../backtest-tables.ts'
 import { CliError } from '../errors.ts'
 import { parseMarket, REFERENCES_OPTION } from '../options.ts'
-import { printCells, printSweep, printWalk } from '../sweep-text.ts'
+import { printCells, printParams, printSweep, printWalk } from '../sweep-text.ts'
 
 const OPTIONS = {
   markets: textOption('LIST', 'Markets of the service, VENUE:ID,VENUE:ID,…'),
@@ -107,11 +107,11 @@ export const BACKTEST = defineCommand({
     if (options.parquet !== undefined) writeParquet(options.parquet, done.report)
     if (context.isJson) {
       for (const report of done.all) await io.write(`${JSON.stringify(report)}\n`)
-      return
+      return refuseFailed(done)
     }
     if (done.walk.length > 0) {
       await io.write(printWalk(done.walk))
-      return refuseFailed(done.all)
+      return refuseFailed(done)
     }
     await io.write(summarize(done.report, await hashReport(done.report)))
     if (done.report.markets.length > 1) await io.write(printTables(done.report))
@@ -119,16 +119,21 @@ export const BACKTEST = defineCommand({
     if (done.all.length > 1) await io.write(`\n${sweepText(done.all)}`)
     if (done.why !== undefined) await io.write(`\n${done.why}\n`)
     if (out !== undefined) io.note(`${out}: report.html, report.json, ${REPORT_TABLES.join(', ')}`)
-    refuseFailed([done.report])
+    refuseFailed(done)
   },
 })
 
-function refuseFailed(reports: readonly Report[]): void {
-  for (const { status, failure } of reports) {
-    if (status === 'failed') {
-      throw new CliError('failed', `the strategy failed: ${failure?.message ?? ''}`)
-    }
-  }
+// A run that failed did less than the others, whichever of them was the best.
+function refuseFailed({ train, all }: Done): void {
+  const reports = [...train, ...all]
+  const failed = reports.filter(({ status }) => status === 'failed')
+  const [first] = failed
+  if (first === undefined) return
+  const many = reports.length > 1 ? ` in ${failed.length} of ${reports.length} runs` : ''
+  const params = printParams(first.run.params, ', ')
+  const which = many === '' || params === '' ? '' : `, with ${params}`
+  const why = `${first.failure?.message ?? 'without a reason'}${which}`
+  throw new CliError('failed', `the strategy failed${many}: ${why}`)
 }
 
 function sweepText(reports: readonly Report[]): string {

@@ -1,5 +1,5 @@
-import { existsSync, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   flagOption,
   printBytes,
@@ -13,10 +13,10 @@ import {
 import { FILE_FORMATS } from '../../wire/index.ts'
 import { defineCommand, printJson, printNotices, type CliContext } from '../command.ts'
 import { downloadFile, type DownloadEvents } from '../download-file.ts'
-import { CliError } from '../errors.ts'
-import { fileIn } from '../file-proof.ts'
+import { fileIn, fileNameIn } from '../file-proof.ts'
 import { saveProof, type SavedProof } from '../proof/save-proof.ts'
 import { scopeOf, SCOPE_OPTIONS } from '../options.ts'
+import { requireFolder } from '../require-folder.ts'
 
 /** `download`: a range as one file, proved by its manifest. */
 export const DOWNLOAD = defineCommand({
@@ -56,7 +56,8 @@ export const DOWNLOAD = defineCommand({
       const asked = { ...params, formats: [format], estimate: true } as const
       const { data, notices } = await client.manifest(asked, { signal })
       printNotices(context, notices)
-      const { bytes, file_name } = fileIn(data, format)
+      const { bytes } = fileIn(data, format)
+      const file_name = fileNameIn(data, format)
       const { rows, markets } = data
       if (isJson) await printJson(context, { file_name, rows, markets, bytes, is_estimate: true })
       else {
@@ -72,7 +73,7 @@ export const DOWNLOAD = defineCommand({
         params,
         format,
         path: (name) => placeOf(output, name),
-        isForced: options.force,
+        existing: options.force ? 'replace' : 'refuse',
         retries: 10,
         signal,
       },
@@ -158,10 +159,6 @@ function placeOf(output: string | undefined, name: string): string {
   const isFolder =
     /[/\\]$/.test(output) || statSync(output, { throwIfNoEntry: false })?.isDirectory()
   const path = isFolder === true ? join(output, name) : output
-  const folder = dirname(path)
-  if (!existsSync(folder)) {
-    const hint = 'Make it first, or choose another place with --output.'
-    throw new CliError('not_found', `there is no folder ${folder}`, hint)
-  }
+  requireFolder(path, '--output')
   return path
 }

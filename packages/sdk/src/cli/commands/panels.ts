@@ -1,5 +1,3 @@
-import { open, rm } from 'node:fs/promises'
-import type { Download } from '../../client/index.ts'
 import {
   textOption,
   timeOption,
@@ -17,10 +15,11 @@ import {
   readWalk,
   shortTime,
   shown,
-  type CliContext,
 } from '../command.ts'
 import { CliError } from '../errors.ts'
 import { present, routeOption } from '../options.ts'
+import { requireFolder } from '../require-folder.ts'
+import { saveWhole } from '../save-whole.ts'
 
 const { query: PARAMS } = ROUTES.panels
 
@@ -49,7 +48,7 @@ export const PANELS = defineCommand({
     'priorbook panels BTC-15m --from 2026-11-01 --to 2026-11-02 --out panel.parquet',
   ],
   async run(context) {
-    const { args, options, isJson, io, signal } = context
+    const { args, options, isJson, isQuiet, io, signal } = context
     const { from, to, at, limit: most = 60, out, format } = options
     const family = parseFamily(args[0])
     const venue = options.venue === undefined ? undefined : parseVenues(options.venue)
@@ -57,7 +56,11 @@ export const PANELS = defineCommand({
     if (out !== undefined) {
       const order = present({ order: options.order })
       const file = { ...asked, ...order, format: format ?? 'parquet' } as const
-      return save(context, await context.client().panelsFile(file, { signal }), out)
+      requireFolder(out, '--out')
+      const { body } = await context.client().panelsFile(file, { signal })
+      const bytes = await saveWhole(out, body, signal)
+      if (!isQuiet) io.note(`${out}: ${bytes} bytes`)
+      return
     }
     if (format !== undefined)
       throw new UsageError('--format needs --out', 'Such as --out panel.parquet.')
@@ -94,28 +97,6 @@ function parseVenues(text: string): readonly VenueId[] {
   const wrong = venues.find((one) => !isVenueId(one))
   if (wrong === undefined) return venues.filter(isVenueId)
   throw new UsageError(`${wrong} is not a venue`, `Venues are ${VENUE_IDS.join(', ')}.`)
-}
-
-async function save(
-  { io, isQuiet }: Pick<CliContext, 'io' | 'isQuiet'>,
-  { body }: Download,
-  path: string,
-): Promise<void> {
-  const file = await open(path, 'w')
-  let bytes = 0
-  try {
-    for await (const piece of body) {
-      await file.writeFile(piece)
-      bytes += piece.length
-    }
-  } catch (error) {
-    // A part of a file of columns cannot be read.
-    await rm(path, { force: true })
-    throw error
-  } finally {
-    await file.close()
-  }
-  if (!isQuiet) io.note(`${path}: ${bytes} bytes`)
 }
 
 const COLUMNS = [

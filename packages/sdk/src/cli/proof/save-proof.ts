@@ -75,7 +75,7 @@ async function downloadEvidence(order: ProofOrder): Promise<string> {
       params: { venue, ...present(scope), start_time, end_time },
       format: 'tape',
       path: () => evidence,
-      isForced: true,
+      existing: 'replace',
       retries: 10,
       signal,
     },
