@@ -71,7 +71,8 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
           break
         default:
       }
-      if (hasFailed(run)) return
+      // A strategy that failed is not called any more, so the rest of the stream would change nothing.
+      if (!run.isAlive) return
     }
   }
 
@@ -88,11 +89,6 @@ export async function paper(options: PaperOptions): Promise<BacktestResult> {
   }
   run.finish()
   return run.results()[0]!
-}
-
-// A strategy that failed is not called any more, so the rest of the stream would change nothing.
-function hasFailed(run: RunSet): boolean {
-  return run['runs'].every(({ hooks }) => !hooks.isAlive)
 }
 
 function lostConnection(venue: VenueId, start: Micros): Gap {

@@ -222,6 +222,11 @@ export class RunSet {
     if (records !== undefined && records !== 'newest') this.world.assumeRecords(records)
   }
 
+  /** True while a strategy of any run has not failed. */
+  get isAlive(): boolean {
+    return this.runs.some(({ hooks }) => hooks.isAlive)
+  }
+
   /** Ends all runs, with everything that is still due. */
   finish(): void {
     const { to, from = 0, revisions } = this.options
