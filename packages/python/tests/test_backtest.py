@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import pickle
 import subprocess
+import sys
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -363,6 +365,8 @@ def test_failures_are_typed(tapes: dict[str, Any], twin: Path, tmp_path: Path, m
         backtest(Failing, files=files, assume=ASSUME)
     assert isinstance(failed.value.__cause__, KeyError)
     failure = failed.value.result.report.failure
+    again = pickle.loads(pickle.dumps(failed.value))
+    assert again.result.report.failure == failure and again.result.report.hash == failed.value.result.report.hash
     assert failure.hook == "onQuote" and backtest(Failing(), files=files, assume=ASSUME, check=False).report.failure
     with pytest.raises(BacktestError) as refused:
         backtest(twin, files=[tmp_path / "none.pbx"], progress=True)
@@ -381,6 +385,39 @@ def test_failures_are_typed(tapes: dict[str, Any], twin: Path, tmp_path: Path, m
     with pytest.raises(ClientError) as nowhere:
         backtest(twin, files=files)
     assert nowhere.value.code == "engine_missing"
+
+
+FAILED = '{"status":"failed","failure":{"hook":"onQuote","at":1,"message":"nothing\u2028there"}}'
+COMPLETE = '{"status":"complete","failure":null}'
+
+
+def engine_that(folder: Path, status: int, *lines: str) -> list[str]:
+    """A program that prints lines, says why on standard error, and ends with a status."""
+    path = folder / "engine.py"
+    said = '{"error":"failed","message":"the disk is full"}'
+    text = f"import sys\nsys.stdout.buffer.write({chr(10).join(lines).encode()!r})\n"
+    path.write_text(f"{text}sys.stderr.write({said!r})\nsys.exit({status})\n")
+    return [sys.executable, str(path)]
+
+
+@pytest.mark.parametrize("status", [0, 1])
+def test_a_failed_strategy_is_told_with_and_without_a_status(status: int, tmp_path: Path) -> None:
+    program = engine_that(tmp_path, status, COMPLETE, FAILED, "")
+    with pytest.raises(StrategyError, match="nothing\u2028there") as failed:
+        backtest("strategy.mjs", program=program)
+    assert [report.status for report in failed.value.result.reports] == ["complete", "failed"]
+    result = backtest("strategy.mjs", program=program, check=False)
+    assert [report.status for report in result.reports] == ["complete", "failed"]
+
+
+@pytest.mark.parametrize(
+    ("status", "lines"),
+    [(1, []), (1, [COMPLETE]), (1, [FAILED[:-9]]), (1, [COMPLETE, FAILED[:-9]]), (6, [FAILED]), (2, [])],
+)
+def test_an_engine_that_failed_is_told(status: int, lines: list[str], tmp_path: Path) -> None:
+    with pytest.raises(BacktestError, match="the disk is full") as failed:
+        backtest("strategy.mjs", program=engine_that(tmp_path, status, *lines), check=False)
+    assert (failed.value.status, failed.value.reason) == (status, "failed")
 
 
 def test_an_interrupted_run_leaves_no_engine(tapes: dict[str, Any]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import multiprocessing
 import pickle
 import threading
 import time
@@ -20,16 +22,25 @@ from priorbook import (
     ApiError,
     AsyncClient,
     AuthenticationError,
+    BacktestError,
     BadRequestError,
     Client,
     ClientError,
+    CorruptChunkError,
+    IncompleteFileError,
     IncompleteWalkError,
     NetworkError,
     NotFoundError,
+    OrderBook,
+    PlanError,
+    PriorbookError,
     RateLimitError,
     RetryEvent,
     RetryPolicy,
     ServerError,
+    StrategyError,
+    StreamError,
+    read_tape,
 )
 
 QUICK = RetryPolicy(retries=3, base_delay=0.01, max_delay=0.02)
@@ -121,6 +132,57 @@ def test_problems_are_typed(client: Client, past: Server) -> None:
     with pytest.raises(AuthenticationError), Client(past.url, "pb_live_wrong", retries=0) as stranger:
         stranger.whoami()
     assert issubclass(NotFoundError, ApiError)
+
+
+PROBLEM: dict[str, Any] = {
+    "code": "invalid_parameter",
+    "status": 400,
+    "title": "A parameter is wrong.",
+    "detail": "the market has no outcome",
+    "param": "outcome",
+    "allowed": ["Yes"],
+    "hint": "say Yes",
+    "plan": "pro",
+    "limit": "rows",
+    "retry_after": 1.5,
+    "request_id": "r1",
+}
+API_ERRORS = (ApiError, BadRequestError, AuthenticationError, PlanError, NotFoundError, RateLimitError, ServerError)
+ERRORS: list[PriorbookError] = [
+    PriorbookError("something"),
+    ClientError("bad_answer"),
+    NetworkError("timed_out", "no answer in 3 s"),
+    IncompleteWalkError("1 of 3 rows did not arrive", {"rows": 3}, 2),
+    IncompleteFileError("the file ends within a frame"),
+    CorruptChunkError("no magic"),
+    StreamError("unknown_market", "there is no such market", close_code=4404, hint="look", error_code="x"),
+    BacktestError("no such file", status=4, reason="not_found", hint="look"),
+    StrategyError("nothing there", ["report"]),
+    *(kind(**PROBLEM) for kind in API_ERRORS),
+]
+
+
+def kinds_of(kind: type[PriorbookError]) -> set[type[PriorbookError]]:
+    """A class of errors and all below it."""
+    return {kind}.union(*(kinds_of(below) for below in kind.__subclasses__()))
+
+
+def test_every_error_can_be_sent_to_another_process() -> None:
+    assert {type(error) for error in ERRORS} == kinds_of(PriorbookError)
+    for error in ERRORS:
+        copies = [pickle.loads(pickle.dumps(error, protocol)) for protocol in range(pickle.HIGHEST_PROTOCOL + 1)]
+        for again in (*copies, copy.copy(error), copy.deepcopy(error)):
+            assert type(again) is type(error)
+            assert (str(again), again.args, vars(again)) == (str(error), error.args, vars(error))
+
+
+def test_an_error_in_a_pool_of_processes_reaches_its_parent() -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        with pytest.raises(ClientError, match="there is no venue nowhere") as wrong:
+            pool.apply_async(OrderBook, ("nowhere",)).get(timeout=120)
+        assert wrong.value.code == "invalid_option"
+        with pytest.raises(IncompleteFileError, match="not a tape"):
+            pool.apply_async(read_tape, (b"",)).get(timeout=120)
 
 
 def test_options_are_checked_and_the_key_is_never_repeated(client: Client) -> None:
@@ -254,9 +316,11 @@ def test_the_receipt_finds_rows_that_did_not_arrive(rows: list[dict[str, Any]], 
     with scripted(replies) as url, Client(url, "k", retries=QUICK) as client:
         walk = client.market("venuea", "1").timeseries(metric="price")
         got: list[Any] = []
-        with pytest.raises(IncompleteWalkError, match=words):
+        with pytest.raises(IncompleteWalkError, match=words) as incomplete:
             for row in walk:
                 got.append(row)
+        again = pickle.loads(pickle.dumps(incomplete.value))
+        assert (again.expected, again.received.rows) == (incomplete.value.expected, len(rows))
         # Every row comes before the verdict.
         assert len(got) == len(rows)
         assert len(list(walk.take(2))) == 2

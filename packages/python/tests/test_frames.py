@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from conftest import VENUES, Server
-from priorbook import AsyncClient, Client
+from priorbook import AsyncClient, BadRequestError, Client
 from priorbook._row_tables import schema_of
 from priorbook._venues import VENUES as FACTS
 from priorbook.models import CalendarDay, Contract, DatasetCoverage, Event, Gap, ListedMarket, ParityDay
@@ -69,6 +69,70 @@ def test_one_outcome_equals_its_pages(
     outcome = market.outcomes[0].label
     expected = [row for row in past.rows(f"{path_of(market)}/trades", **STYLE) if row["outcome"] == outcome]
     assert differences(client.market(market).trades(outcome=outcome).to_arrow(), expected) == []
+
+
+# Venues A and B have one book per market, whose pages have no parameter of an outcome.
+OUTCOMES = [("venueb", "trades"), ("venuec", "trades"), ("venuec", "snapshots"), ("venuec", "changes")]
+
+
+@pytest.mark.parametrize(("venue", "name"), OUTCOMES)
+def test_outcomes_are_compared_as_pages_compare_them(
+    client: Client, past: Server, busiest: dict[str, ListedMarket], venue: str, name: str
+) -> None:
+    market = busiest[venue]
+    outcome = market.outcomes[0].label.swapcase()
+    expected = past.rows(f"{path_of(market)}/{name}", outcome=outcome, **STYLE)
+    assert len(expected) > 0
+    assert differences(getattr(client.market(market), name)(outcome=outcome).to_arrow(), expected) == []
+    token = expected[0]["token_id"]
+    if token is not None:
+        assert differences(getattr(client.market(market), name)(token_id=token).to_arrow(), expected) == []
+
+
+@pytest.mark.parametrize(("venue", "name"), OUTCOMES)
+def test_columns_of_an_outcome_that_the_market_does_not_have_are_refused(
+    client: Client, past: Server, busiest: dict[str, ListedMarket], venue: str, name: str
+) -> None:
+    rows = getattr(client.market(busiest[venue]), name)
+    for param in ("outcome", "token_id"):
+        with pytest.raises(BadRequestError, match="the market has no") as page:
+            rows(**{param: "nobody"}).page()
+        with pytest.raises(BadRequestError, match="the market has no") as columns:
+            rows(**{param: "nobody"}).to_arrow()
+        assert (columns.value.param, columns.value.allowed) == (page.value.param, page.value.allowed)
+        assert columns.value.param == param
+
+    async def read() -> None:
+        async with AsyncClient(past.url, past.key) as other:
+            await getattr(other.market(busiest[venue]), name)(outcome="nobody").to_arrow()
+
+    with pytest.raises(BadRequestError, match="the market has no outcome"):
+        asyncio.run(read())
+
+
+@pytest.mark.parametrize("name", ["snapshots", "changes"])
+def test_columns_of_an_outcome_are_refused_where_pages_have_none(
+    client: Client, busiest: dict[str, ListedMarket], name: str
+) -> None:
+    rows = getattr(client.market(busiest["venueb"]), name)
+    outcome = busiest["venueb"].outcomes[0].label
+    assert rows(outcome=outcome.swapcase()).to_arrow().num_rows == rows().to_arrow().num_rows > 0
+    with pytest.raises(BadRequestError) as refused:
+        rows(outcome="nobody").to_arrow()
+    assert refused.value.param == "outcome"
+
+
+def test_an_outcome_without_rows_is_an_empty_table(client: Client, busiest: dict[str, ListedMarket]) -> None:
+    market = client.market(busiest["venuec"])
+    trades = market.trades().to_list()
+    times = [trade.received_time for trade in trades]
+    alone = next(trade for trade in trades if times.count(trade.received_time) == 1)
+    span: dict[str, Any] = {"start_time": alone.received_time, "end_time": alone.received_time + MICROSECOND}
+    one = alone.outcome
+    other = next(outcome.label for outcome in busiest["venuec"].outcomes if outcome.label != one)
+    assert market.trades(outcome=one, **span).to_arrow().num_rows > 0
+    table = market.trades(outcome=other, **span).to_arrow()
+    assert table.num_rows == 0 and table.schema == market.trades(**span).to_arrow().schema
 
 
 def test_panels_equal_their_pages(client: Client, past: Server) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +14,18 @@ import pyarrow as pa
 import pytest
 
 from conftest import VENUES, Server
-from priorbook import Client, IncompleteFileError, OrderBook, read_arrow, read_parquet, read_tape, replay
+from priorbook import (
+    Client,
+    CorruptChunkError,
+    IncompleteFileError,
+    OrderBook,
+    Tape,
+    read_arrow,
+    read_parquet,
+    read_tape,
+    replay,
+)
+from priorbook._query import print_micros
 from priorbook.models import ListedMarket
 
 
@@ -98,6 +112,217 @@ def test_a_part_of_a_tape_begins_with_its_book(recorded: Server, tmp_path: Path)
             if event.book is None:
                 break
             assert event.book.bids(100) == OrderBook.of(row).bids()
+
+
+class Recorded:
+    """A market of the past: files of parts of it, and when its rows were received."""
+
+    def __init__(self, client: Client, folder: Path, market: ListedMarket) -> None:
+        self._client = client
+        self._folder = folder
+        self._scope: dict[str, Any] = {"venue": market.venue, "market_id": market.market_id, "format": "tape"}
+        self.times = sorted({event.micros for event in replay(self.files(None, None)) if event.kind == "book"})
+
+    def files(self, start: int | None, end: int | None) -> list[Path]:
+        """Books and trades of a part; chunks that overlap it are whole."""
+        scope = {**self._scope, "start_time": start, "end_time": end}
+        return [
+            self._client.download(self._folder / f"{dataset}-{start}-{end}.tape", dataset=dataset, **scope)
+            for dataset in ("books", "trades")
+        ]
+
+    def at(self, part: float) -> int:
+        """The time of the row after a part of all."""
+        return self.times[int(part * len(self.times))]
+
+
+def told(sources: Iterable[Tape | Path]) -> list[tuple[Any, ...]]:
+    """Everything that a replay says, with the books as they are then."""
+    return [
+        (one.kind, one.micros, one.key, one.sequence, one.flags, book_of(one.book), one.data) for one in replay(sources)
+    ]
+
+
+def book_of(book: OrderBook | None) -> Any:
+    """A copy of a running book."""
+    if book is None:
+        return None
+    return sorted(book.bid_units.items()), sorted(book.ask_units.items()), book.is_stale, book.received_time
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_tapes_of_parts_are_replayed_as_one(
+    client: Client, busiest: dict[str, ListedMarket], tmp_path: Path, venue: str
+) -> None:
+    market = Recorded(client, tmp_path, busiest[venue])
+    whole = told(market.files(None, None))
+    assert len(whole) > 40
+    early, late = market.at(0.4), market.at(0.7)
+    begin, end = market.files(None, early), market.files(early, None)
+    assert told([*begin, *end]) == whole
+    assert told([*end, *begin]) == whole
+    # Rows that both have come once.
+    assert told([*market.files(None, late), *end]) == whole
+    assert told([*end, *market.files(None, None), *market.files(early, late)]) == whole
+
+
+@pytest.mark.parametrize("venue", VENUES)
+def test_rows_that_no_tape_has_are_a_gap(
+    client: Client, busiest: dict[str, ListedMarket], tmp_path: Path, venue: str
+) -> None:
+    market = Recorded(client, tmp_path, busiest[venue])
+    early, late = market.at(0.6), market.at(0.8)
+    rows = [row for row in told(market.files(None, None)) if row[0] == "book"]
+    files = [*market.files(None, early), *market.files(late, None)]
+    assert [row for row in told(files) if row[0] == "book"] == [row for row in rows if not early <= row[1] < late]
+
+    listed = {(gap["key"], gap["after_sequence"]) for path in files for gap in read_tape(path).gaps}
+    befores = {row[2]: row for row in rows if row[1] < early}
+    afters = {row[2]: row for row in reversed(rows) if row[1] >= late}
+    keys = {key for key in {*befores} & {*afters} if afters[key][3] > befores[key][3] + 1}
+    keys = {key for key in keys if (key, befores[key][3]) not in listed}
+    missing = [event for event in replay(files) if event.data is not None and event.data.get("detail")]
+    missing = [event for event in missing if "in none of the files" in (event.data or {})["detail"]]
+    assert {event.key for event in missing} == keys and len(missing) == len(keys)
+    for event in missing:
+        before, after = befores[event.key], afters[event.key]
+        assert (event.micros, event.sequence, event.book) == (before[1], before[3], None)
+        assert event.data == {
+            "venue": venue,
+            "scope": "instrument",
+            "key": event.key,
+            "reason": "corrupt",
+            "start_time": print_micros(before[1]),
+            "end_time": print_micros(after[1]),
+            "source_start_time": None,
+            "source_end_time": None,
+            "after_sequence": before[3],
+            "detail": f"{after[3] - before[3] - 1} book rows are in none of the files",
+        }
+
+
+def part_of(tape: Tape, first: int, last: int, gaps: Iterable[dict[str, Any]] = ()) -> Tape:
+    """A tape of some rows of one chunk, which it has whole, with gaps of its own."""
+    received = tape.chunks[0].chunk.heads.received
+    span = {"start_time": print_micros(int(received[first])), "end_time": print_micros(int(received[last]) + 1)}
+    return replace(tape, receipt={**tape.receipt, "range": span}, chunks=tape.chunks[:1], gaps=list(gaps))
+
+
+def plain_rows(tape: Tape) -> list[int]:
+    """Six rows of the first chunk that change a book and are alone at their time, with others between them."""
+    chunk = tape.chunks[0].chunk
+    times, flags = chunk.heads.received.tolist(), chunk.heads.flags.tolist()
+    alone = [row for row in range(1, len(times) - 1) if times[row - 1] < times[row] < times[row + 1]]
+    plain = [row for row in alone if not flags[row] & (1 | 64 | 128) and times[row] - times[row - 1] > 1]
+    assert len(plain) > 12
+    return plain[:: len(plain) // 6]
+
+
+@pytest.fixture(scope="module")
+def tape(client: Client, busiest: dict[str, ListedMarket], tmp_path_factory: pytest.TempPathFactory) -> Tape:
+    """The books of a market whose rows are changes, without its gaps."""
+    folder = tmp_path_factory.mktemp("tape")
+    path = client.download(folder, format="tape", venue="venueb", market_id=busiest["venueb"].market_id)
+    return replace(read_tape(path), gaps=[])
+
+
+def gap_of(tape: Tape, start: int, end: int | None, after: int, reason: str = "disconnected") -> dict[str, Any]:
+    """A gap of the instrument of a tape as tapes list it."""
+    header = tape.chunks[0].chunk.header
+    return {
+        "venue": header.venue,
+        "scope": "instrument",
+        "key": header.key,
+        "reason": reason,
+        "start_time": print_micros(start),
+        "end_time": None if end is None else print_micros(end),
+        "source_start_time": None,
+        "source_end_time": None,
+        "after_sequence": after,
+        "detail": None,
+    }
+
+
+def test_tapes_that_share_a_chunk_show_no_levels_of_later_rows(tape: Tape) -> None:
+    _, first, middle, overlap, end = plain_rows(tape)[:5]
+    times = tape.chunks[0].chunk.heads.received.tolist()
+    books = [row for row in told([tape]) if row[0] == "book" and times[first] <= row[1] < times[end]]
+    assert [row[3] for row in books] == [tape.chunks[0].chunk.header.first + row for row in range(first, end)]
+    assert told([part_of(tape, first, middle - 1), part_of(tape, middle, end - 1)]) == books
+    assert told([part_of(tape, middle, end - 1), part_of(tape, first, overlap)]) == books
+
+
+def test_rows_of_a_shared_chunk_that_are_in_no_range_are_a_gap(tape: Tape) -> None:
+    _, last, first, end = plain_rows(tape)[:4]
+    chunk = tape.chunks[0].chunk
+    times, sequence = chunk.heads.received.tolist(), chunk.header.first + last
+    rows = told([part_of(tape, 0, last), part_of(tape, first, end)])
+    at = [row[0] for row in rows].index("gap")
+    gap = gap_of(tape, times[last], times[first], sequence, "corrupt")
+    assert rows[at][1] == times[last] == rows[at - 1][1]
+    assert rows[at][-1] == {**gap, "detail": f"{first - last - 1} book rows are in none of the files"}
+    books = {row[3]: row for row in told([tape]) if row[0] == "book"}
+    assert [row for row in rows if row[0] == "book"] == [
+        books[chunk.header.first + row] for row in [*range(last + 1), *range(first, end + 1)]
+    ]
+
+
+def test_a_book_is_stale_until_the_row_after_the_missing_ones(tape: Tape) -> None:
+    _, last, first, end = plain_rows(tape)[:4]
+    book: OrderBook | None = None
+    stale: list[bool] = []
+    for event in replay([part_of(tape, 0, last), part_of(tape, first, end)]):
+        book = event.book or book
+        assert book is not None
+        stale.append(book.is_stale)
+    # The chunk says what the book was before the row after them.
+    assert stale == [False] * (last + 1) + [True] + [False] * (end + 1 - first)
+
+
+def test_missing_rows_that_a_tape_lists_as_a_gap_are_one_gap(tape: Tape) -> None:
+    _, last, first, end = plain_rows(tape)[:4]
+    chunk = tape.chunks[0].chunk
+    times, sequence = chunk.heads.received.tolist(), chunk.header.first + last
+    listed = gap_of(tape, times[last], times[first], sequence, "retention")
+    rows = told([part_of(tape, 0, last, [listed]), part_of(tape, first, end)])
+    assert [row[-1] for row in rows if row[0] == "gap"] == [listed]
+    # A gap after another row explains nothing.
+    other = gap_of(tape, times[last - 1], times[last], sequence - 1)
+    rows = told([part_of(tape, 0, last, [other]), part_of(tape, first, end)])
+    assert [row[-1]["reason"] for row in rows if row[0] == "gap"] == ["disconnected", "corrupt"]
+
+
+def test_a_gap_that_two_tapes_list_comes_once(tape: Tape) -> None:
+    _, last, end = plain_rows(tape)[:3]
+    times = tape.chunks[0].chunk.heads.received.tolist()
+    still_open = gap_of(tape, times[last] + 1, None, tape.chunks[0].chunk.header.first + last)
+    closed = {**still_open, "end_time": print_micros(times[last + 1])}
+    one, other = part_of(tape, 0, last, [still_open]), part_of(tape, last + 1, end, [closed])
+    # The first tape ends within the gap, the second one begins within it.
+    span = {"start_time": one.receipt["range"]["start_time"], "end_time": print_micros(times[last] + 2)}
+    one.receipt = {**one.receipt, "range": span}
+    for sources in ([one, other], [other, one]):
+        gaps = [row for row in told(sources) if row[0] == "gap"]
+        assert [(row[1], row[-1]) for row in gaps] == [(times[last] + 1, closed)]
+
+
+def test_a_book_that_begins_after_a_gap_is_stale(tape: Tape) -> None:
+    _, first, end = plain_rows(tape)[:3]
+    times = tape.chunks[0].chunk.heads.received.tolist()
+    gap = gap_of(tape, times[first] - 1, None, tape.chunks[0].chunk.header.first + first - 1)
+    part = part_of(tape, first, end, [gap])
+    span = {**part.receipt["range"], "start_time": print_micros(times[first] - 1)}
+    rows = told([replace(part, receipt={**part.receipt, "range": span})])
+    assert [row[0] for row in rows[:2]] == ["gap", "book"]
+    assert rows[1][5][2] is True
+
+
+def test_tapes_of_two_histories_are_refused(tape: Tape) -> None:
+    chunk = copy.copy(tape.chunks[0].chunk)
+    chunk.header = replace(chunk.header, first=chunk.header.first + chunk.header.count)
+    later = replace(tape, chunks=[replace(tape.chunks[0], chunk=chunk)])
+    with pytest.raises(CorruptChunkError, match="goes back in time at row"):
+        told([replace(tape, chunks=tape.chunks[:1]), later])
 
 
 @pytest.mark.parametrize("venue", VENUES)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -52,12 +52,18 @@ class Source:
     """The rows that the file holds."""
 
 
-def table_steps(
-    base: Base, plan: Plan, *, shape: Shape, decimals: Decimals, progress: bool
-) -> Steps[pa.Table | None] | None:
+class Columns(NamedTuple):
+    """The rows of a file that were asked for."""
+
+    table: pa.Table
+    is_emptied: bool
+    """True where the file has rows and a filter left none: only the server knows whether there is what was named."""
+
+
+def table_steps(base: Base, plan: Plan, *, shape: Shape, decimals: Decimals, progress: bool) -> Steps[Columns] | None:
     """Fetches the rows of a walk as columns; None where only pages have them, such as sampled ones."""
     source = _source_of(plan)
-    return None if source is None else file_steps(base, source, shape=shape, decimals=decimals, progress=progress)
+    return None if source is None else _read_steps(base, source, shape=shape, decimals=decimals, progress=progress)
 
 
 def _source_of(plan: Plan) -> Source | None:
@@ -89,8 +95,13 @@ def _source_of(plan: Plan) -> Source | None:
 
 def file_steps(
     base: Base, source: Source, *, shape: Shape = "wide", decimals: Decimals = "decimal", progress: bool = False
-) -> Steps[pa.Table | None]:
+) -> Steps[pa.Table]:
     """Fetches a file and reads it; the number of its rows is compared with the manifest's."""
+    columns = yield from _read_steps(base, source, shape=shape, decimals=decimals, progress=progress)
+    return columns.table
+
+
+def _read_steps(base: Base, source: Source, *, shape: Shape, decimals: Decimals, progress: bool) -> Steps[Columns]:
     query, expected = dict(source.query), None
     total: int | None = None
     if source.path == "/v3/bulk":
@@ -157,10 +168,12 @@ def read_stream(data: bytes | bytearray) -> pa.Table:
         return reader.read_all()
 
 
-def _finish(table: pa.Table, source: Source, shape: Shape, decimals: Decimals) -> pa.Table:
+def _finish(table: pa.Table, source: Source, shape: Shape, decimals: Decimals) -> Columns:
+    had_rows = table.num_rows > 0
     table = exact_texts(table, source.row_type)
     for name, value in source.filters.items():
-        table = table.filter(pc.equal(table.column(name), value))
+        table = _choose(table, name, value)
+    is_emptied = had_rows and table.num_rows == 0
     if shape == "long":
         if "bids_price" in table.column_names:
             table = explode(table, LADDERS, KEPT)
@@ -170,7 +183,16 @@ def _finish(table: pa.Table, source: Source, shape: Shape, decimals: Decimals) -
             table = _levels_long(table)
         else:
             raise ClientError("invalid_option", "only rows with levels have a long shape; include_orderbook adds them")
-    return scaled(table) if decimals == "scaled" else table
+    return Columns(scaled(table) if decimals == "scaled" else table, is_emptied)
+
+
+def _choose(table: pa.Table, name: str, wanted: str) -> pa.Table:
+    """The rows with a value; outcomes are compared as the server compares them, without regard to case."""
+    column = table.column(name)
+    if name != "outcome":
+        return table.filter(pc.equal(column, wanted))
+    labels = [label for label in column.unique().to_pylist() if label is not None and label.lower() == wanted.lower()]
+    return table.filter(pc.is_in(column, pa.array(labels, column.type)))
 
 
 def exact_texts(table: pa.Table, row_type: Any) -> pa.Table:

@@ -62,3 +62,8 @@ def from_micros(micros: int) -> datetime:
     """The time of whole microseconds since 1970."""
     seconds, rest = divmod(micros, 1_000_000)
     return datetime.fromtimestamp(seconds, timezone.utc).replace(microsecond=rest)
+
+
+def print_micros(micros: int) -> str:
+    """The time of whole microseconds since 1970 as answers have it."""
+    return from_micros(micros).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

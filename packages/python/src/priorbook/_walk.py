@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import httpx
 import msgspec
 
-from priorbook._http import Steps
 from priorbook._query import Query
 from priorbook._receipt import ReceivedRows, difference_of
 from priorbook.errors import ClientError, IncompleteWalkError
@@ -140,6 +139,11 @@ class Plan:
     """The market that the rows belong to, as downloads name it; None for rows of no market."""
 
 
+def _first_row(plan: Plan) -> Plan:
+    """The smallest request that has the server check the parameters of a walk."""
+    return replace(plan, query={**plan.query, "limit": 1})
+
+
 class _Progress:
     """Where a walk is: which page comes next, and whether all rows have come."""
 
@@ -236,9 +240,11 @@ class Walk(Generic[Row]):
 
             return self._caller._run(list_steps(self._caller, self._path(), self._plan, shape=shape, decimals=decimals))
         steps = table_steps(self._caller, self._plan, shape=shape, decimals=decimals, progress=progress)
-        table = None if steps is None else self._caller._run(steps)
-        if table is not None:
-            return table
+        if steps is not None:
+            columns = self._caller._run(steps)
+            if columns.is_emptied:
+                Walk[Row](self._caller, self._path, _first_row(self._plan)).page()
+            return columns.table
         from priorbook._row_tables import rows_to_table
 
         return rows_to_table(self, self._plan, shape=shape, decimals=decimals)
@@ -320,12 +326,12 @@ class AsyncWalk(Generic[Row]):
 
             path = await self._path()
             return await self._caller._run(list_steps(self._caller, path, self._plan, shape=shape, decimals=decimals))
-        steps: Steps[Any] | None = table_steps(
-            self._caller, self._plan, shape=shape, decimals=decimals, progress=progress
-        )
-        table = None if steps is None else await self._caller._run(steps)
-        if table is not None:
-            return table
+        steps = table_steps(self._caller, self._plan, shape=shape, decimals=decimals, progress=progress)
+        if steps is not None:
+            columns = await self._caller._run(steps)
+            if columns.is_emptied:
+                await AsyncWalk[Row](self._caller, self._path, _first_row(self._plan)).page()
+            return columns.table
         from priorbook._row_tables import rows_to_table
 
         return rows_to_table([row async for row in self], self._plan, shape=shape, decimals=decimals)

@@ -31,6 +31,10 @@ ParamValues = Mapping[str, Value | Sequence[Value]]
 Queue = Literal["bracket", "pessimistic", "proportional", "optimistic"]
 
 
+STRATEGY_STATUS = 1
+"""What the engine ends with after the report of a strategy that failed."""
+
+
 class Backtest:
     """The results of a call: one report, or one for every set of parameters or window."""
 
@@ -219,13 +223,30 @@ def _ended(process: subprocess.Popen[bytes], reader: threading.Thread) -> Iterat
 
 
 def _finish(output: _Output, failure: BaseException | None, check: bool) -> Backtest:
-    if output.status != 0:
-        raise _error_of(output) from failure
-    result = Backtest([Report(line) for line in output.out.decode().splitlines() if line.startswith("{")])
+    result = Backtest(_reports_of(output))
     failed = next((report for report in result.reports if report.status == "failed"), None)
+    # An engine ends with a status of its own after the report of a strategy that failed; older ones end with 0.
+    is_told = output.status == STRATEGY_STATUS and failed is not None
+    if output.status != 0 and not is_told:
+        raise _error_of(output) from failure
     if failed is not None and check:
         raise StrategyError(failed.failure.message if failed.failure else "", result) from failure
     return result
+
+
+def _reports_of(output: _Output) -> list[Report]:
+    """The reports that the engine printed; an engine that failed by itself may have broken off within one."""
+    reports: list[Report] = []
+    # Texts of a report may have other signs that end a line for Python.
+    for line in output.out.decode("utf-8", "replace").split("\n"):
+        if not line.startswith("{"):
+            continue
+        try:
+            reports.append(Report(line))
+        except ValueError:
+            if output.status == 0:
+                raise
+    return reports
 
 
 def _error_of(output: _Output) -> BacktestError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 CLIENT_ERRORS: Mapping[str, str] = {
@@ -27,6 +27,16 @@ class PriorbookError(Exception):
     """Any failure of this package."""
 
     code: str
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]:
+        # By default the constructor would be called with the message alone, which it refuses: a pool of processes
+        # then never learns of the error and waits forever.
+        return _restore, (type(self), self.args), self.__dict__
+
+
+def _restore(kind: type[PriorbookError], args: tuple[Any, ...]) -> PriorbookError:
+    """An error as another process raised it; what belongs to it besides its message is set afterwards."""
+    return kind.__new__(kind, *args)
 
 
 class ClientError(PriorbookError):
