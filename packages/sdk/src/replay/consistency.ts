@@ -1,6 +1,6 @@
 import type { Micros } from '../domain/index.ts'
 import { chunkHash, HeadColumns, HeadDecoder, openChunk } from '../tape/index.ts'
-import type { Contents, Piece, StreamContents } from './contents.ts'
+import { byFirstEmitted, type Contents, type Piece, type StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
 import type { ReplayPlatform } from './source.ts'
 
@@ -67,7 +67,7 @@ async function addMissingRowsOf(
   explained: ReadonlySet<string>,
 ): Promise<void> {
   const { venue, key, pieces } = stream
-  pieces.sort((left, right) => left.first - right.first || left.start - right.start)
+  pieces.sort(byFirstEmitted)
   let last = 0
   let lastAt = 0
   for (const piece of pieces) {

@@ -20,6 +20,15 @@ export type Piece = {
   readonly check?: number | undefined
 }
 
+/**
+ * Orders pieces by their first emitted rows. A file repeats the chunk at its border, so a chunk may begin with rows that
+ * an earlier file has in several parts: by their first rows, the chunk would come between those.
+ */
+export function byFirstEmitted(left: Piece, right: Piece): number {
+  const begin = Math.max(left.firstReceived, left.start)
+  return begin - Math.max(right.firstReceived, right.start) || left.first - right.first
+}
+
 /** The part of a chunk's header that a replay needs before decoding it. */
 export type ChunkFacts = Pick<
   ChunkHeader,

@@ -23,7 +23,7 @@ import {
   type Chunk,
   type HeadColumns,
 } from '../tape/index.ts'
-import type { Piece, Span, StreamContents } from './contents.ts'
+import { byFirstEmitted, type Piece, type Span, type StreamContents } from './contents.ts'
 import { placeError, ReplayError } from './error.ts'
 import type {
   BookEvent,
@@ -93,7 +93,7 @@ abstract class RowLane<Columns extends HeadColumns> implements Lane {
     const { start, end } = options.span
     this.pieces = stream.pieces
       .filter((piece) => piece.lastReceived >= start && piece.firstReceived < end)
-      .sort((left, right) => left.first - right.first || left.start - right.start)
+      .sort(byFirstEmitted)
     this.at = this.boundOf(this.pieces[0])
   }
 

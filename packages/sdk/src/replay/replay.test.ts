@@ -436,6 +436,28 @@ test('rows that are in no file become a gap, also inside a chunk that two files 
   expect(lines.length).toBe(22)
 })
 
+test('rows that one file has in parts and a later one in a whole chunk come once and in order', async () => {
+  const rows = Array.from({ length: 60 }, (_, index) => rowAt(index, 20 + (index % 30), 5 + index))
+  const early = new ContainerMaker(START, START + 30)
+  for (const from of [0, 10, 20]) {
+    early.frame('P', bookChunk('venueb', 'K1', rows, from, from + 10))
+  }
+  const late = new ContainerMaker(START + 30, START + 100)
+  late.frame('C', bookChunk('venueb', 'K1', rows))
+  const files = [early.finish(), late.finish()]
+  const whole = new ContainerMaker(START, START + 100).frame('C', bookChunk('venueb', 'K1', rows))
+  const all = await linesOf(replayOf([whole.finish()]))
+  expect(all.length).toBe(60)
+  expect(await linesOf(replayOf(files))).toEqual(all)
+  expect(await linesOf(replayOf(files.toReversed()))).toEqual(all)
+  // Without the first part there is nothing before; without another one its rows are missing.
+  const holed = new ContainerMaker(START, START + 30)
+  for (const from of [0, 20]) holed.frame('P', bookChunk('venueb', 'K1', rows, from, from + 10))
+  const lines = await shortLines(replayOf([holed.finish(), files[1]!]))
+  expect(lines.filter((line) => line.includes('gap'))).toEqual(['9 gap open K1', '20 gap close K1'])
+  expect(lines.length).toBe(52)
+})
+
 test('files of two histories of an instrument are rejected', async () => {
   const rows = Array.from({ length: 20 }, (_, index) => rowAt(index, 20 + index))
   const other = rows.map((row, index) => (index === 7 ? { ...row, sizes: [6, 5] } : row))
